@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lathe/base/result.h>
+#include <lathe/protocol/arm_wire.h>
+#include <lathe/worker/sandbox.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::worker {
+
+/// Where the arm and its Python are, and how every arm runs: the same for all.
+struct ArmSettings {
+    std::filesystem::path armBinary;
+    std::filesystem::path python; ///< the environment's interpreter
+    std::vector<int> affinity;    ///< cores, the same for every arm
+    int threads = 0;
+    std::string device = "cpu";   ///< "cpu" or "cuda:N"
+};
+
+/// An arm's reply: validated, with the descriptors that came along and the judge's own clock around the call.
+struct ArmReply {
+    protocol::ArmReader message;
+    std::vector<UniqueFd> fds;
+    std::int64_t roundTripNs = 0;
+};
+
+/// How a phase process ended, when it did.
+struct ArmExit {
+    bool exited = false;
+    int signal = 0;   ///< 0: none
+    int code = 0;
+    [[nodiscard]] std::string describe() const; ///< "killed by SIGSEGV", "exited with code 0 without an answer"
+};
+
+/// One forked phase process, alone on its socket. Destruction kills it.
+class ArmProcess
+{
+public:
+    virtual ~ArmProcess() = default;
+    /// One request, one reply. Errors: Timeout (the process is then killed), Cancelled, Protocol (it died or lied; see
+    /// exitState()). A Failed reply is returned as a reply, not as an error.
+    virtual Result<ArmReply> call(const protocol::ArmWriter& request, const std::vector<int>& fds,
+                                  double timeoutSeconds, int cancelFd) = 0;
+    /// call() in two halves, for work in the background (compiled baselines).
+    virtual Result<void> send(const protocol::ArmWriter& request, const std::vector<int>& fds) = 0;
+    virtual Result<ArmReply> receive(double timeoutSeconds, int cancelFd) = 0;
+    /// True when a reply waits.
+    [[nodiscard]] virtual bool replyReady() const = 0;
+    /// What the zygote said of its end; waits up to 1 s for it.
+    virtual ArmExit exitState() = 0;
+    virtual void kill() = 0;
+    /// The last output (stdout and stderr together) of the phase, at most 64 KiB, as valid UTF-8.
+    virtual std::string takeOutput() = 0;
+    /// Stops or continues every process of the arm's sandbox (SIGSTOP/SIGCONT), so that it cannot disturb timing.
+    virtual void pause(bool stopped) = 0;
+};
+
+/// One sandbox with its zygote, which has imported torch. Destruction kills the sandbox's pid namespace.
+class ArmHost
+{
+public:
+    /// Starts the sandbox and returns at once; torch is imported in the background. The two folders are mounted
+    /// read-only inside as /task and /candidate; the caller fills them before the phase that reads them (they may be
+    /// empty now). Everything else a phase may write is private to it and gone with it.
+    static Result<std::unique_ptr<ArmHost>> start(const Sandbox& sandbox, const ArmSettings& settings,
+                                                  const std::filesystem::path& taskFolder,
+                                                  const std::filesystem::path& candidateFolder);
+    virtual ~ArmHost() = default;
+    /// Waits until torch is imported. The text tells torch's and Python's versions.
+    virtual Result<std::string> waitReady(double timeoutSeconds, int cancelFd) = 0;
+    [[nodiscard]] virtual bool alive() const = 0;
+    /// Forks a phase process under a fresh uid. About 40 ms.
+    virtual Result<std::unique_ptr<ArmProcess>> fork(const std::string& phase, int cancelFd) = 0;
+    virtual void stop() = 0;
+    /// CPU seconds and resident bytes of the sandbox so far; zeros where unknown.
+    [[nodiscard]] virtual std::pair<double, std::uint64_t> usage() const = 0;
+};
+
+} // namespace lathe::worker
