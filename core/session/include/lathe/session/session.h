@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lathe/agent/trajectory.h>
 #include <lathe/base/id.h>
 #include <lathe/base/result.h>
 #include <lathe/evaluation/evaluation_result.h>
@@ -103,29 +104,8 @@ struct EvaluateOptions {
     bool thenFull = false; ///< after a correct quick tier, run the full tier behind it (F5)
 };
 
-/// One line of a trajectory as a person reads it; streamed live and read back from the log alike.
-struct TrajectoryItem {
-    std::string run;      ///< RunId
-    int step = 0;         ///< model turn it belongs to, from 1
-    std::int64_t seq = 0; ///< position in the log
-    std::string kind;     ///< "run_started", "assistant_text", "thinking", "tool_call", "tool_result", "budget", "stopped", "divergence", "note"
-    bool partial = false; ///< live stream: text grows until a non-partial item with the same step and kind comes
-    std::string title;    ///< "edit_file kernels/rmsnorm.cpp", "verify"
-    std::string text;
-    std::string headJson = "{}"; ///< tool head: status, key numbers
-    std::string status;   ///< "ok", "failed", "running", ""
-    std::string candidate; ///< CandidateId it made or judged, or empty
-    double seconds = 0;
-    std::string at;       ///< RFC 3339
-};
-
-struct AgentBudget {
-    int turns = 0, maxTurns = 0;
-    std::int64_t tokens = 0, maxTokens = 0;
-    std::int64_t contextTokens = 0, maxContextTokens = 0;
-    std::optional<double> cost, maxCost; ///< US dollars; absent when the price is unknown
-    double seconds = 0, maxSeconds = 0;
-};
+using agent::AgentBudget;
+using agent::TrajectoryItem;
 
 struct AgentOptions {
     std::string provider;  ///< endpoint profile's name, or "replay:FILE"
