@@ -67,6 +67,12 @@ enum class ArmMessage : std::uint16_t {
     Traced = 65,
 };
 
+/// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes · Strings u32 count,
+/// {u32 bytes, text}... · Tensors u32 count, {u8 dtype, u8 dimensions, u8 1 when strides follow, u8 0, i64 shape...,
+/// i64 strides...}... · Values u32 count, value...; a value is u8 kind and then i64 (Bool, Int, TensorRef), f64 (Float),
+/// {u32 bytes, text} (String), {u32 count, value...} (Tuple, List, Dict) or nothing (None).
+enum class FieldKind : std::uint16_t { Int = 1, Ints, Floats, Text, Strings, Tensors, Values };
+
 enum class FieldTag : std::uint16_t { Int = 1, Int2, Ints, Floats, Text, Text2, Text3, Text4, Strings, Tensors, Values };
 
 /// A non-tensor Python value, or the place of a tensor, in an argument or result structure.

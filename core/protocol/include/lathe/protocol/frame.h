@@ -27,6 +27,7 @@ inline constexpr std::uint32_t kFrameHeaderBytes = 16;
 inline constexpr std::uint32_t kMaxJsonBytes = 1u << 20;
 inline constexpr std::uint64_t kMaxAttachmentBytes = 256ull << 20;
 inline constexpr std::uint16_t kMaxAttachments = 4096;
+inline constexpr std::uint64_t kMaxFrameBytes = 512ull << 20; ///< header, JSON and attachments together
 
 /// One frame: header {u32 JSON bytes, u16 type, u16 attachment count, u64 request id}, little-endian, then the JSON,
 /// then per attachment a u64 length and its bytes.
