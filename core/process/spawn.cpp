@@ -74,6 +74,7 @@ struct ChildPlan
     std::vector<std::pair<int, int>>
         fds;         ///< {ours, the child's}; the second of all is above the first's targets
     int highest = 2; ///< the highest number in the child
+    std::vector<int> cgroups;
     int errorFd = -1;
     pid_t parent = 0;
     bool newSession = true;
@@ -127,6 +128,11 @@ void closeOnExecAll()
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != plan.parent) {
             ::_exit(127);
+        }
+    }
+    for (const int cgroup : plan.cgroups) {
+        if (::write(cgroup, "0", 1) != 1) { // "0" names the writer itself
+            childFailed(errorFd);
         }
     }
     for (auto& [ours, theirs] : plan.fds) {
@@ -347,6 +353,7 @@ Result<Child> spawn(const SpawnOptions& options)
     plan.envp = options.replaceEnvironment ? envp.data() : environ;
     plan.workingFolder = options.workingFolder.empty() ? nullptr : options.workingFolder.c_str();
     plan.errorFd = errorPipe->writeEnd.get();
+    plan.cgroups = options.enterCgroups;
     plan.parent = ::getpid();
     plan.newSession = options.newSession;
     plan.dieWithParent = options.dieWithParent;

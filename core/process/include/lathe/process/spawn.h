@@ -27,6 +27,7 @@ struct SpawnOptions {
     bool pipeStderr = false; ///< else inherits
     bool mergeStderr = false; ///< stderr to stdout's pipe
     std::vector<std::pair<int, int>> passFds; ///< {ours, number in the child}
+    std::vector<int> enterCgroups; ///< open cgroup.procs files; the child enters them before exec (failure is an error)
     bool newSession = true; ///< setsid, so that killGroup reaches everything that stays in the group
     bool dieWithParent = true;
 };

@@ -25,8 +25,9 @@ inline constexpr std::size_t kMaxPacketFds = 200;
 enum class ArmMessage : std::uint16_t {
     // zygote's control socket. The zygote has imported torch and run no op.
     Ready = 1,       ///< zygote -> judge, once: Text torch version, Text2 python version
-    Fork = 2,        ///< judge -> zygote, fd 0: the phase's socket. Int uid (0: keep), Text phase name, Ints affinity
-                     ///< (cores), Int2 threads, Text2 device ("cpu", "cuda:0"). The child talks on that socket only.
+    Fork = 2,        ///< judge -> zygote, fd 0: the phase's socket, fd 1: pipe for its stdout and stderr. Int uid (0:
+                     ///< keep), Text phase name, Ints affinity (cores), Int2 threads, Text2 device ("cpu", "cuda:0").
+                     ///< The child talks on that socket only.
     Forked = 3,      ///< zygote -> judge: Int pid (in the judge's pid namespace by SCM_CREDENTIALS where it matters)
     ChildExited = 4, ///< zygote -> judge: Int pid, Int2 wait status
 

@@ -21,6 +21,10 @@ struct ArmSettings {
     std::vector<int> affinity;    ///< cores, the same for every arm
     int threads = 0;
     std::string device = "cpu";   ///< "cpu" or "cuda:N"
+    std::uint64_t memoryBytes = 16ull << 30;
+    /// Reference arms only: a folder that their phases may write and share, so that torch.compile finds its kernels
+    /// again. Never for candidates: no phase may write what another reads.
+    std::filesystem::path inductorCache;
 };
 
 /// An arm's reply: validated, with the descriptors that came along and the judge's own clock around the call.
@@ -77,6 +81,9 @@ public:
     [[nodiscard]] virtual bool alive() const = 0;
     /// Forks a phase process under a fresh uid. About 40 ms.
     virtual Result<std::unique_ptr<ArmProcess>> fork(const std::string& phase, int cancelFd) = 0;
+    /// The folders as the arm sees them: "/task" and "/candidate"; the host's own paths when unsandboxed.
+    [[nodiscard]] virtual std::string taskPath() const = 0;
+    [[nodiscard]] virtual std::string candidatePath() const = 0;
     virtual void stop() = 0;
     /// CPU seconds and resident bytes of the sandbox so far; zeros where unknown.
     [[nodiscard]] virtual std::pair<double, std::uint64_t> usage() const = 0;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ struct SandboxOptions {
     std::uint64_t tmpBytes = 512ull << 20;
     std::uint64_t fileBytes = 1ull << 30;
     int maxProcesses = 256;
-    bool pipeStdout = false; ///< stdout and stderr to pipes, for compilers
+    bool pipeStdout = false; ///< stdout and stderr to pipes, for compilers (else to /dev/null unless in passFds)
 };
 
 /// The rung of the ladder this machine has, found once by a self-test, with what was proven and what was not.
@@ -45,6 +46,8 @@ struct SandboxReport {
     struct Proof { std::string name; bool held = false; std::string detail; };
     std::vector<Proof> proofs; ///< "network unreachable", "root's files unreadable", "pid limit", ...
 };
+
+class CgroupPool;
 
 /// Starts processes inside the sandbox. One per worker. All calls from the thread that lives as long as the worker.
 class Sandbox
@@ -58,10 +61,19 @@ public:
     /// start + capture + deadline, for compilers and tools.
     [[nodiscard]] Result<process::CaptureResult> run(const SandboxOptions& options, double timeoutSeconds,
                                                      int cancelFd, std::size_t maxOutputBytes) const;
+    /// Makes the folder (not what is in it) belong to the user that compilers and tools run as inside.
+    [[nodiscard]] Result<void> giveToTools(const std::filesystem::path& folder) const;
+    /// The first of 256 user ids that are this worker's alone inside its sandboxes (tools: the first; phases of arms:
+    /// the rest in turn); 0 when the worker is not root and everything runs as its own user.
+    [[nodiscard]] unsigned firstUid() const { return m_firstUid; }
+    /// False on the rung "unsandboxed": mounts are then not applied, and commands name host paths.
+    [[nodiscard]] bool isolated() const { return !m_bwrap.empty(); }
 
 private:
     SandboxReport m_report;
-    std::filesystem::path m_bwrap;
+    std::filesystem::path m_bwrap; ///< empty: unsandboxed
+    std::shared_ptr<CgroupPool> m_cgroups;
+    unsigned m_firstUid = 0;
 };
 
 } // namespace lathe::worker
