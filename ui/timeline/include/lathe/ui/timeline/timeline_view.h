@@ -24,53 +24,59 @@ class TimelineScene;
 enum class TimelineAccent : std::uint8_t { Reference, Compiled, Candidate, Other };
 
 /// One trace in the stack. The title is also the row's identity when rows are replaced.
-struct TimelineRow {
-    QString title;    ///< "eager", "candidate 7"
-    QString subtitle; ///< "7.62 ms, 9 ops"
+struct TimelineRow
+{
+    QString title;                               ///< "eager", "candidate 7"
+    QString subtitle;                            ///< "7.62 ms, 9 ops"
     std::shared_ptr<const profile::Trace> trace; ///< never changed after it was handed over
     TimelineAccent accent = TimelineAccent::Reference;
     bool emphasised = false; ///< bold title: the row the others are compared with
 };
 
 /// Every colour the view paints with; comes from the theme, or from QPalette when nobody sets it.
-struct TimelineColors {
+struct TimelineColors
+{
     QColor background, surface, line, text, textMuted, textFaint, accent, selection, match;
     QColor reference, compiled, candidate, other;
     static TimelineColors fromPalette(const QPalette& palette);
 };
 
 /// A span by its place: row, lane of that row's trace, index in the lane.
-struct SpanRef {
+struct SpanRef
+{
     int row = -1;
     int lane = -1;
     std::int64_t index = -1;
     bool operator==(const SpanRef&) const = default;
 };
 
-/// What is selected: a span, a measured range, both or nothing. Times are nanoseconds on the common axis.
-struct TimelineSelection {
+/// What is selected: a span, a measured range, both or nothing. Times are nanoseconds on the common
+/// axis.
+struct TimelineSelection
+{
     std::optional<SpanRef> span;
     std::optional<std::pair<std::int64_t, std::int64_t>> rangeNs; ///< [from, to)
-    QString name;                 ///< of the span
-    std::int64_t startNs = 0;     ///< of the span
-    std::int64_t durationNs = 0;  ///< of the span
+    QString name;                                                 ///< of the span
+    std::int64_t startNs = 0;                                     ///< of the span
+    std::int64_t durationNs = 0;                                  ///< of the span
     /// All spans of that name in the row (within the range when there is one).
     std::int64_t count = 0, totalNs = 0, minNs = 0, maxNs = 0;
 };
 
 /// Work of the last repaint, counted so that tests can bound it without a clock.
-struct TimelinePaintStats {
-    std::int64_t spansDrawn = 0;     ///< drawn as a rectangle of their own
-    std::int64_t columnsDrawn = 0;   ///< pixel columns drawn as a collapsed mark
-    std::int64_t steps = 0;          ///< search steps over spans
+struct TimelinePaintStats
+{
+    std::int64_t spansDrawn = 0;   ///< drawn as a rectangle of their own
+    std::int64_t columnsDrawn = 0; ///< pixel columns drawn as a collapsed mark
+    std::int64_t steps = 0;        ///< search steps over spans
     std::int64_t labelsDrawn = 0;
 };
 
-/// Traces stacked on one time axis, each aligned at its first span. Raster widget of the GUI thread; work per repaint
-/// grows with the pixels, not with the spans.
-/// Mouse: wheel zooms at the pointer, drag pans, Shift+drag measures, click selects, Ctrl+wheel scrolls the rows.
-/// Keys: W/S zoom, A/D pan, arrows step through spans, Home/End first/last, F zooms to the selection, 0 fits all,
-/// / or Ctrl+F searches, F3/Shift+F3 next/previous match, Escape clears.
+/// Traces stacked on one time axis, each aligned at its first span. Raster widget of the GUI
+/// thread; work per repaint grows with the pixels, not with the spans. Mouse: wheel zooms at the
+/// pointer, drag pans, Shift+drag measures, click selects, Ctrl+wheel scrolls the rows. Keys: W/S
+/// zoom, A/D pan, arrows step through spans, Home/End first/last, F zooms to the selection, 0 fits
+/// all, / or Ctrl+F searches, F3/Shift+F3 next/previous match, Escape clears.
 class TimelineView : public QWidget
 {
     Q_OBJECT
@@ -79,8 +85,8 @@ public:
     explicit TimelineView(QWidget* parent = nullptr);
     ~TimelineView() override;
 
-    /// Replaces the rows. Zoom, scroll position and selection are kept where the new rows have the same row, lane and
-    /// span; a view that shows everything goes on showing everything.
+    /// Replaces the rows. Zoom, scroll position and selection are kept where the new rows have the
+    /// same row, lane and span; a view that shows everything goes on showing everything.
     void setRows(std::vector<TimelineRow> rows);
     [[nodiscard]] const std::vector<TimelineRow>& rows() const;
     void setColors(const TimelineColors& colors);
@@ -98,19 +104,20 @@ public:
     /// The selection as lines of text: what the overlay card shows and what a screen reader says.
     [[nodiscard]] QStringList selectionText() const;
 
-    /// Marks spans whose name holds the text (case ignored; empty: none) and returns how many there are.
+    /// Marks spans whose name holds the text (case ignored; empty: none) and returns how many there
+    /// are.
     std::int64_t search(const QString& text);
     void nextMatch(bool backwards = false);
 
-    [[nodiscard]] double timeAt(double x) const;       ///< nanoseconds at a widget x
-    [[nodiscard]] double xAt(double timeNs) const;     ///< widget x of a time
+    [[nodiscard]] double timeAt(double x) const;   ///< nanoseconds at a widget x
+    [[nodiscard]] double xAt(double timeNs) const; ///< widget x of a time
     [[nodiscard]] std::optional<SpanRef> spanAt(QPointF position) const;
     [[nodiscard]] QRectF spanRect(const SpanRef& span) const;
     [[nodiscard]] const TimelinePaintStats& paintStats() const;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
-signals:
+Q_SIGNALS:
     void selectionChanged(const lathe::ui::TimelineSelection& selection);
 
 protected:

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lathe::profile {
+
+/// Decimal microseconds as exact nanoseconds: a double would lose up to 250 ns at today's epoch.
+/// Empty for text that is no number or lies outside +-73 years, so that sums of two never overflow.
+std::optional<std::int64_t> nanosecondsFromMicros(std::string_view text);
+
+} // namespace lathe::profile
