@@ -25,8 +25,13 @@ std::string utcNow()
     std::snprintf(text.data(),
                   text.size(),
                   "%04d-%02d-%02dT%02d:%02d:%02d.%03ldZ",
-                  parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                  parts.tm_hour, parts.tm_min, parts.tm_sec, t.tv_nsec / 1'000'000);
+                  parts.tm_year + 1900,
+                  parts.tm_mon + 1,
+                  parts.tm_mday,
+                  parts.tm_hour,
+                  parts.tm_min,
+                  parts.tm_sec,
+                  t.tv_nsec / 1'000'000);
     return text.data();
 }
 

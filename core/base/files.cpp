@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 #include <lathe/base/files.h>
-
 #include <lathe/base/id.h>
 #include <lathe/base/unique_fd.h>
 
@@ -17,16 +16,19 @@ namespace {
 
 std::string errnoText()
 {
-    return std::strerror(errno); // NOLINT(concurrency-mt-unsafe): glibc's is thread-safe for known errors
+    return std::strerror(
+        errno); // NOLINT(concurrency-mt-unsafe): glibc's is thread-safe for known errors
 }
 
 std::filesystem::path xdg(const char* variable, const char* below)
 {
-    if (const char* value = std::getenv(variable); value != nullptr && value[0] == '/') { // NOLINT(concurrency-mt-unsafe)
+    if (const char* value = std::getenv(variable);
+        value != nullptr && value[0] == '/') { // NOLINT(concurrency-mt-unsafe)
         return std::filesystem::path(value) / "lathe";
     }
     const char* home = std::getenv("HOME"); // NOLINT(concurrency-mt-unsafe)
-    return std::filesystem::path(home != nullptr && home[0] != '\0' ? home : "/tmp") / below / "lathe";
+    return std::filesystem::path(home != nullptr && home[0] != '\0' ? home : "/tmp") / below
+           / "lathe";
 }
 
 Result<void> writeAll(int fd, std::string_view bytes, const std::filesystem::path& path)
@@ -78,7 +80,8 @@ Result<std::string> readFile(const std::filesystem::path& path, std::uint64_t ma
     }
 }
 
-Result<void> writeFileAtomic(const std::filesystem::path& path, std::string_view bytes, unsigned mode)
+Result<void>
+writeFileAtomic(const std::filesystem::path& path, std::string_view bytes, unsigned mode)
 {
     const std::filesystem::path temporary = path.string() + "." + newUuidV7().substr(24) + ".part";
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
@@ -110,19 +113,22 @@ Result<void> makeFolders(const std::filesystem::path& path)
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) {
-        return fail(ErrorCode::Io, "cannot create folder " + path.string() + ": " + error.message());
+        return fail(ErrorCode::Io,
+                    "cannot create folder " + path.string() + ": " + error.message());
     }
     return {};
 }
 
-Result<std::filesystem::path> makeTempFolder(const std::filesystem::path& parent, std::string_view prefix)
+Result<std::filesystem::path> makeTempFolder(const std::filesystem::path& parent,
+                                             std::string_view prefix)
 {
     if (auto made = makeFolders(parent); !made) {
         return tl::unexpected(made.error());
     }
     std::string pattern = (parent / (std::string(prefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
-        return fail(ErrorCode::Io, "cannot create a folder in " + parent.string() + ": " + errnoText());
+        return fail(ErrorCode::Io,
+                    "cannot create a folder in " + parent.string() + ": " + errnoText());
     }
     return std::filesystem::path(pattern);
 }

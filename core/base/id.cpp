@@ -20,9 +20,10 @@ std::string newUuidV7()
             have += static_cast<std::size_t>(got);
         }
     }
-    const auto ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                   std::chrono::system_clock::now().time_since_epoch())
-                                                   .count());
+    const auto ms =
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                       std::chrono::system_clock::now().time_since_epoch())
+                                       .count());
     for (int i = 0; i < 6; ++i) {
         b[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
     }
@@ -32,8 +33,22 @@ std::string newUuidV7()
     std::snprintf(text.data(),
                   text.size(),
                   "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-                  b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7],
-                  b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+                  b[0],
+                  b[1],
+                  b[2],
+                  b[3],
+                  b[4],
+                  b[5],
+                  b[6],
+                  b[7],
+                  b[8],
+                  b[9],
+                  b[10],
+                  b[11],
+                  b[12],
+                  b[13],
+                  b[14],
+                  b[15]);
     return text.data();
 }
 

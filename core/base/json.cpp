@@ -9,9 +9,11 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 
-template <class Json> Result<Json> parseAs(std::string_view text)
+template <class Json>
+Result<Json> parseAs(std::string_view text)
 {
-    // A depth check first: the library's recursive destructor would overflow the stack on a hostile text.
+    // A depth check first: the library's recursive destructor would overflow the stack on a hostile
+    // text.
     int depth = 0;
     bool inString = false;
     bool escaped = false;

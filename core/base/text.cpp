@@ -7,7 +7,8 @@
 namespace lathe {
 namespace {
 
-/// Length of the valid UTF-8 sequence at text[i], 0 when there is none (RFC 3629, no surrogates, no overlongs).
+/// Length of the valid UTF-8 sequence at text[i], 0 when there is none (RFC 3629, no surrogates, no
+/// overlongs).
 std::size_t sequenceLength(std::string_view text, std::size_t i)
 {
     const auto at = [&](std::size_t k) { return static_cast<std::uint8_t>(text[k]); };
@@ -15,7 +16,10 @@ std::size_t sequenceLength(std::string_view text, std::size_t i)
     if (c < 0x80) {
         return 1;
     }
-    const std::size_t length = c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+    const std::size_t length = c >= 0xc2 && c <= 0xdf   ? 2
+                               : (c & 0xf0) == 0xe0     ? 3
+                               : c >= 0xf0 && c <= 0xf4 ? 4
+                                                        : 0;
     if (length == 0 || i + length > text.size()) {
         return 0;
     }
@@ -25,8 +29,8 @@ std::size_t sequenceLength(std::string_view text, std::size_t i)
         }
     }
     const std::uint8_t second = at(i + 1);
-    const bool bad = (c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) || (c == 0xf0 && second < 0x90)
-                     || (c == 0xf4 && second > 0x8f);
+    const bool bad = (c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f)
+                     || (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f);
     return bad ? 0 : length;
 }
 
@@ -95,21 +99,23 @@ std::string headAndTail(std::string_view text, std::size_t maxBytes)
     }
     std::size_t head = maxBytes / 2;
     std::size_t tail = text.size() - (maxBytes - head);
-    const auto continuation = [&](std::size_t i) { return (static_cast<std::uint8_t>(text[i]) & 0xc0) == 0x80; };
+    const auto continuation = [&](std::size_t i) {
+        return (static_cast<std::uint8_t>(text[i]) & 0xc0) == 0x80;
+    };
     while (head > 0 && continuation(head)) {
         --head;
     }
     while (tail < text.size() && continuation(tail)) {
         ++tail;
     }
-    return std::string(text.substr(0, head)) + "\n[... " + std::to_string(tail - head) + " bytes left out ...]\n"
-           + std::string(text.substr(tail));
+    return std::string(text.substr(0, head)) + "\n[... " + std::to_string(tail - head)
+           + " bytes left out ...]\n" + std::string(text.substr(tail));
 }
 
 std::string shellQuote(std::string_view word)
 {
-    constexpr std::string_view kPlain
-        = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
     if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
         return std::string(word);
     }

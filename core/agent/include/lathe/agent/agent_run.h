@@ -27,12 +27,16 @@ class AgentHost
 {
 public:
     virtual ~AgentHost() = default;
-    /// Stores the workdir's files as a new candidate of the run's task (author: agent) and returns its id at once; equal
-    /// content as the parent returns the parent.
-    virtual Result<CandidateId> keepCandidate(const protocol::CandidateSpec& spec, const std::optional<CandidateId>& parent,
+    /// Stores the workdir's files as a new candidate of the run's task (author: agent) and returns
+    /// its id at once; equal content as the parent returns the parent.
+    virtual Result<CandidateId> keepCandidate(const protocol::CandidateSpec& spec,
+                                              const std::optional<CandidateId>& parent,
                                               const std::string& label) = 0;
-    using EvaluationDone = std::function<void(Result<std::shared_ptr<const evaluation::EvaluationResult>>)>;
-    virtual evaluation::JobId evaluate(const CandidateId& candidate, protocol::Tier tier, protocol::Until until,
+    using EvaluationDone =
+        std::function<void(Result<std::shared_ptr<const evaluation::EvaluationResult>>)>;
+    virtual evaluation::JobId evaluate(const CandidateId& candidate,
+                                       protocol::Tier tier,
+                                       protocol::Until until,
                                        EvaluationDone done) = 0;
     virtual void cancel(evaluation::JobId job) = 0;
     /// The best correct candidate of this task so far and its evaluation; null when there is none.
@@ -42,7 +46,8 @@ public:
     virtual void onFinished(const std::string& stopReason) = 0;
 };
 
-struct AgentLimits {
+struct AgentLimits
+{
     int maxTurns = 200;
     std::int64_t maxContextTokens = 131072;
     std::int64_t maxTokens = 0; ///< 0: no limit
@@ -50,30 +55,35 @@ struct AgentLimits {
     double maxSeconds = 3600;
 };
 
-struct AgentRunOptions {
+struct AgentRunOptions
+{
     RunId run;
     task::Task task;
     std::string device = "cpu";
-    protocol::CandidateSpec start;             ///< files the workdir begins with
+    protocol::CandidateSpec start; ///< files the workdir begins with
     std::optional<CandidateId> startCandidate;
-    std::string provider;                      ///< endpoint profile's name or "replay:FILE"
-    std::filesystem::path workFolder;          ///< private to the run; created
-    std::filesystem::path trajectoryFile;      ///< append-only JSONL, fsynced per step
-    std::filesystem::path blobFolder;          ///< whole tool outputs by SHA-256
-    std::filesystem::path promptFolder;        ///< resources/prompts
-    std::filesystem::path recordFile;          ///< where the raw-byte tap writes; empty: nowhere
+    std::string provider;                 ///< endpoint profile's name or "replay:FILE"
+    std::filesystem::path workFolder;     ///< private to the run; created
+    std::filesystem::path trajectoryFile; ///< append-only JSONL, fsynced per step
+    std::filesystem::path blobFolder;     ///< whole tool outputs by SHA-256
+    std::filesystem::path promptFolder;   ///< resources/prompts
+    std::filesystem::path recordFile;     ///< where the raw-byte tap writes; empty: nowhere
     AgentLimits limits;
 };
 
-/// One agent run: model turn, tools, model turn, ... until a stop reason. Core thread; never blocks it.
+/// One agent run: model turn, tools, model turn, ... until a stop reason. Core thread; never blocks
+/// it.
 class AgentRun
 {
 public:
-    /// Reads the prompts and the provider's profile or recording; fails with what to do (no key, no such profile, ...).
-    static Result<std::unique_ptr<AgentRun>> create(boost::asio::io_context& io, AgentRunOptions options, AgentHost& host);
+    /// Reads the prompts and the provider's profile or recording; fails with what to do (no key, no
+    /// such profile, ...).
+    static Result<std::unique_ptr<AgentRun>>
+    create(boost::asio::io_context& io, AgentRunOptions options, AgentHost& host);
     virtual ~AgentRun() = default;
     virtual void start() = 0;
-    /// Ends at once: cancels the model request, kills the running tool. onFinished("cancelled") follows.
+    /// Ends at once: cancels the model request, kills the running tool. onFinished("cancelled")
+    /// follows.
     virtual void stop() = 0;
     virtual void steer(const std::string& message) = 0;
 };

@@ -11,19 +11,25 @@
 
 namespace lathe {
 
-/// The whole file, at most maxBytes of it: a larger file is an InvalidArgument error, not a truncation.
-Result<std::string> readFile(const std::filesystem::path& path, std::uint64_t maxBytes = 256u << 20);
+/// The whole file, at most maxBytes of it: a larger file is an InvalidArgument error, not a
+/// truncation.
+Result<std::string> readFile(const std::filesystem::path& path,
+                             std::uint64_t maxBytes = 256u << 20);
 
-/// Writes beside the target, fsyncs, renames, fsyncs the folder: the file is old or new, never half.
-Result<void> writeFileAtomic(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
+/// Writes beside the target, fsyncs, renames, fsyncs the folder: the file is old or new, never
+/// half.
+Result<void>
+writeFileAtomic(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 /// mkdir -p with an error that names the folder and errno's text.
 Result<void> makeFolders(const std::filesystem::path& path);
 
 /// A fresh private (0700) folder under parent, named prefix + random.
-Result<std::filesystem::path> makeTempFolder(const std::filesystem::path& parent, std::string_view prefix);
+Result<std::filesystem::path> makeTempFolder(const std::filesystem::path& parent,
+                                             std::string_view prefix);
 
-/// True for a relative path without "..", empty parts, a leading slash or NUL: safe to join below a folder.
+/// True for a relative path without "..", empty parts, a leading slash or NUL: safe to join below a
+/// folder.
 bool isSafeRelativePath(std::string_view path);
 
 /// $XDG_CACHE_HOME/lathe or ~/.cache/lathe (not created).

@@ -12,11 +12,14 @@ namespace lathe {
 std::string newUuidV7();
 
 /// A strongly typed identifier. Nodes (tasks, candidates, evaluations, runs) carry UUIDv7 text.
-template <class Tag> class Id
+template <class Tag>
+class Id
 {
 public:
     Id() = default;
-    explicit Id(std::string text) : m_text(std::move(text)) {}
+    explicit Id(std::string text)
+        : m_text(std::move(text))
+    {}
     static Id fresh() { return Id(newUuidV7()); }
     [[nodiscard]] const std::string& text() const { return m_text; }
     [[nodiscard]] bool empty() const { return m_text.empty(); }

@@ -21,7 +21,8 @@ std::string dumpJson(const nlohmann::json& value, int indent = -1);
 std::string dumpJson(const nlohmann::ordered_json& value, int indent = -1);
 
 /// Member access that never throws: absent, null or wrongly typed members give the fallback.
-std::string stringOr(const nlohmann::json& object, std::string_view key, std::string_view fallback = {});
+std::string
+stringOr(const nlohmann::json& object, std::string_view key, std::string_view fallback = {});
 std::int64_t intOr(const nlohmann::json& object, std::string_view key, std::int64_t fallback);
 double numberOr(const nlohmann::json& object, std::string_view key, double fallback);
 bool boolOr(const nlohmann::json& object, std::string_view key, bool fallback);

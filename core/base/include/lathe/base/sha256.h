@@ -9,7 +9,8 @@
 
 namespace lathe {
 
-/// Incremental SHA-256 (FIPS 180-4). Own code because the worker builds with header-only libraries alone.
+/// Incremental SHA-256 (FIPS 180-4). Own code because the worker builds with header-only libraries
+/// alone.
 class Sha256
 {
 public:

@@ -15,7 +15,8 @@ std::string_view trimmed(std::string_view text);
 /// Valid UTF-8 with every invalid byte replaced by U+FFFD and NUL removed.
 std::string toValidUtf8(std::string_view bytes);
 
-/// At most maxBytes: the head and the tail with "[... N bytes left out ...]" between; cuts at UTF-8 boundaries.
+/// At most maxBytes: the head and the tail with "[... N bytes left out ...]" between; cuts at UTF-8
+/// boundaries.
 std::string headAndTail(std::string_view text, std::size_t maxBytes);
 
 /// A POSIX shell word.

@@ -16,7 +16,8 @@
 namespace lathe::evaluation {
 
 /// A captured trace of one arm, as the worker sent it (Chrome trace JSON; core/profile parses it).
-struct TraceRecord {
+struct TraceRecord
+{
     std::string arm;
     std::string variant;
     int calls = 1;
@@ -24,7 +25,8 @@ struct TraceRecord {
 };
 
 /// One candidate's speed against one arm: geometric mean over the variants.
-struct Speedup {
+struct Speedup
+{
     std::string against; ///< "parent", "eager", "compile:default"
     double ratio = 1;
     double low = 1;
@@ -32,8 +34,10 @@ struct Speedup {
     std::string verdict; ///< "faster", "same", "slower", "undecided"
 };
 
-/// What is known of one candidate's evaluation so far. Value type; grows by apply(), is final once finished.
-struct EvaluationResult {
+/// What is known of one candidate's evaluation so far. Value type; grows by apply(), is final once
+/// finished.
+struct EvaluationResult
+{
     EvaluationId id;
     std::string task; ///< task key
     CandidateId candidate;
@@ -41,7 +45,7 @@ struct EvaluationResult {
     std::string parent;
     protocol::Tier tier = protocol::Tier::Full;
     bool finished = false;
-    bool replayed = false; ///< ran with --replay-seed: not kept
+    bool replayed = false;                    ///< ran with --replay-seed: not kept
     std::optional<protocol::Verdict> verdict; ///< absent until finished
     std::string reason;
     protocol::BuildReport build;
@@ -59,14 +63,16 @@ struct EvaluationResult {
     void apply(const protocol::Event& event);
     void finish(const protocol::EvaluateDone& summary);
     void fail(const Error& error); ///< ended without a verdict: warnings hold why
-    /// Geometric means over the variants of the headline comparisons, one per arm, best baseline (lowest ratio) first.
+    /// Geometric means over the variants of the headline comparisons, one per arm, best baseline
+    /// (lowest ratio) first.
     [[nodiscard]] std::vector<Speedup> speedups() const;
     /// The smallest of the baselines' speedups (not the parent): "against the fastest of them".
     [[nodiscard]] std::optional<Speedup> againstBestBaseline() const;
     [[nodiscard]] int reward() const;
 };
 
-/// The result document, schema "lathe.eval/1" (docs: 07 of the design, schema in tasks/schema/eval.schema.json).
+/// The result document, schema "lathe.eval/1" (docs: 07 of the design, schema in
+/// tasks/schema/eval.schema.json).
 nlohmann::ordered_json toDocument(const EvaluationResult& result);
 /// Reads a kept document back (traces and logs are blobs beside it).
 Result<EvaluationResult> fromDocument(const nlohmann::json& document);

@@ -13,22 +13,27 @@
 #include <utility>
 #include <vector>
 
-/// Child processes without a shell. Children get a new process group (or session), only the descriptors named, and
-/// SIGKILL when the spawning *thread* ends (spawn from one that lives as long as its children should).
+/// Child processes without a shell. Children get a new process group (or session), only the
+/// descriptors named, and SIGKILL when the spawning *thread* ends (spawn from one that lives as
+/// long as its children should).
 namespace lathe::process {
 
-struct SpawnOptions {
+struct SpawnOptions
+{
     std::vector<std::string> command; ///< argv; argv[0] is looked up in PATH when it has no slash
-    std::vector<std::string> environment; ///< "NAME=value", the whole environment; used when replaceEnvironment
+    std::vector<std::string>
+        environment; ///< "NAME=value", the whole environment; used when replaceEnvironment
     bool replaceEnvironment = false;
     std::string workingFolder;
-    bool pipeStdin = false;  ///< else /dev/null
-    bool pipeStdout = false; ///< else inherits
-    bool pipeStderr = false; ///< else inherits
-    bool mergeStderr = false; ///< stderr to stdout's pipe
+    bool pipeStdin = false;                   ///< else /dev/null
+    bool pipeStdout = false;                  ///< else inherits
+    bool pipeStderr = false;                  ///< else inherits
+    bool mergeStderr = false;                 ///< stderr to stdout's pipe
     std::vector<std::pair<int, int>> passFds; ///< {ours, number in the child}
-    std::vector<int> enterCgroups; ///< open cgroup.procs files; the child enters them before exec (failure is an error)
-    bool newSession = true; ///< setsid, so that killGroup reaches everything that stays in the group
+    std::vector<int> enterCgroups; ///< open cgroup.procs files; the child enters them before exec
+                                   ///< (failure is an error)
+    bool newSession =
+        true; ///< setsid, so that killGroup reaches everything that stays in the group
     bool dieWithParent = true;
 };
 
@@ -64,8 +69,9 @@ private:
 /// Starts the child; exec failures are reported here (NotFound when the program does not exist).
 Result<Child> spawn(const SpawnOptions& options);
 
-struct CaptureResult {
-    int exitCode = -1;  ///< 128 + signal when killed
+struct CaptureResult
+{
+    int exitCode = -1; ///< 128 + signal when killed
     bool timedOut = false;
     bool cancelled = false;
     bool truncated = false; ///< output went over maxOutputBytes; the rest was read and dropped
@@ -74,8 +80,12 @@ struct CaptureResult {
     double seconds = 0;
 };
 
-/// Runs to the end with a deadline, capturing output; kills the whole group on timeout or when cancelFd becomes readable.
-Result<CaptureResult> runCaptured(SpawnOptions options, double timeoutSeconds, std::size_t maxOutputBytes = 4u << 20,
-                                  int cancelFd = -1, std::string_view stdinText = {});
+/// Runs to the end with a deadline, capturing output; kills the whole group on timeout or when
+/// cancelFd becomes readable.
+Result<CaptureResult> runCaptured(SpawnOptions options,
+                                  double timeoutSeconds,
+                                  std::size_t maxOutputBytes = 4u << 20,
+                                  int cancelFd = -1,
+                                  std::string_view stdinText = {});
 
 } // namespace lathe::process

@@ -15,12 +15,14 @@ namespace lathe::profile {
 enum class SpanCategory : std::uint8_t { Operator, Kernel, Memory, Runtime, Other };
 const char* toString(SpanCategory category);
 
-/// One lane: a thread, a stream, or a sub-lane of overlapping spans. Spans are sorted by start; nested operator spans
-/// sit on deeper sub-lanes. Columnar; 24 bytes an event beside interned names.
-struct Lane {
-    std::string name;          ///< "thread 1", "stream 7"
+/// One lane: a thread, a stream, or a sub-lane of overlapping spans. Spans are sorted by start;
+/// nested operator spans sit on deeper sub-lanes. Columnar; 24 bytes an event beside interned
+/// names.
+struct Lane
+{
+    std::string name; ///< "thread 1", "stream 7"
     std::string process;
-    int depth = 0;             ///< 0 for the outermost sub-lane
+    int depth = 0;                     ///< 0 for the outermost sub-lane
     std::vector<std::int64_t> startNs; ///< from the trace's first span
     std::vector<std::int64_t> durationNs;
     std::vector<std::uint32_t> nameId;
@@ -30,7 +32,8 @@ struct Lane {
 };
 
 /// Spans per name: what the kernel table and the selection summary show.
-struct NameSummary {
+struct NameSummary
+{
     std::uint32_t nameId = 0;
     SpanCategory category = SpanCategory::Other;
     std::int64_t count = 0;
@@ -45,21 +48,23 @@ class Trace
 public:
     std::vector<Lane> lanes;
     std::vector<std::string> names;
-    std::int64_t spanNs = 0;      ///< last end minus first start
-    std::int64_t repaired = 0;    ///< events with an impossible time that were mended, never dropped silently
-    std::int64_t skipped = 0;     ///< events that could not be used, counted
-    std::string source;           ///< "torch.profiler", "lathe", "nsys"...
+    std::int64_t spanNs = 0; ///< last end minus first start
+    std::int64_t repaired =
+        0; ///< events with an impossible time that were mended, never dropped silently
+    std::int64_t skipped = 0; ///< events that could not be used, counted
+    std::string source;       ///< "torch.profiler", "lathe", "nsys"...
 
     [[nodiscard]] std::size_t events() const;
     [[nodiscard]] const std::string& name(std::uint32_t id) const { return names[id]; }
-    /// Sums per name over [fromNs, toNs) (clipped), largest total first; only spans of the given category when not Other.
+    /// Sums per name over [fromNs, toNs) (clipped), largest total first; only spans of the given
+    /// category when not Other.
     [[nodiscard]] std::vector<NameSummary> summarise(std::int64_t fromNs, std::int64_t toNs) const;
     /// Time covered by at least one span of the category (union over lanes) in nanoseconds.
     [[nodiscard]] std::int64_t busyNs(SpanCategory category) const;
 };
 
-/// Parses Chrome/Perfetto trace JSON ("X", "B"/"E", "M" events; object or array form), from torch.profiler or Lathe.
-/// Streaming; an error names the byte offset; an empty trace is an error.
+/// Parses Chrome/Perfetto trace JSON ("X", "B"/"E", "M" events; object or array form), from
+/// torch.profiler or Lathe. Streaming; an error names the byte offset; an empty trace is an error.
 Result<Trace> parseChromeTrace(std::string_view json);
 Result<Trace> readTraceFile(const std::string& path);
 

@@ -11,11 +11,13 @@
 #include <string_view>
 #include <vector>
 
-/// The wire between the judge and an arm: SOCK_SEQPACKET, one flat, length-checked, typed message a packet; file
-/// descriptors by SCM_RIGHTS. Nothing an arm says is believed; every reader checks every length.
+/// The wire between the judge and an arm: SOCK_SEQPACKET, one flat, length-checked, typed message a
+/// packet; file descriptors by SCM_RIGHTS. Nothing an arm says is believed; every reader checks
+/// every length.
 ///
 /// A message is {u32 magic, u16 type, u16 field count, u32 serial, u32 body bytes} and then fields
-/// {u16 tag, u16 kind, u32 bytes, payload, zero padding to 8}. All little-endian. At most kMaxPacketBytes.
+/// {u16 tag, u16 kind, u32 bytes, payload, zero padding to 8}. All little-endian. At most
+/// kMaxPacketBytes.
 namespace lathe::protocol {
 
 inline constexpr std::uint32_t kArmMagic = 0x4d52414c; // "LARM"
@@ -24,60 +26,88 @@ inline constexpr std::size_t kMaxPacketFds = 200;
 
 enum class ArmMessage : std::uint16_t {
     // zygote's control socket. The zygote has imported torch and run no op.
-    Ready = 1,       ///< zygote -> judge, once: Text torch version, Text2 python version
-    Fork = 2,        ///< judge -> zygote, fd 0: the phase's socket, fd 1: pipe for its stdout and stderr. Int uid (0:
-                     ///< keep), Text phase name, Ints affinity (cores), Int2 threads, Text2 device ("cpu", "cuda:0").
-                     ///< The child talks on that socket only.
-    Forked = 3,      ///< zygote -> judge: Int pid (in the judge's pid namespace by SCM_CREDENTIALS where it matters)
+    Ready = 1, ///< zygote -> judge, once: Text torch version, Text2 python version
+    Fork = 2,  ///< judge -> zygote, fd 0: the phase's socket, fd 1: pipe for its stdout and stderr.
+               ///< Int uid (0:
+    ///< keep), Text phase name, Ints affinity (cores), Int2 threads, Text2 device ("cpu",
+    ///< "cuda:0").
+    ///< The child talks on that socket only.
+    Forked = 3, ///< zygote -> judge: Int pid (in the judge's pid namespace by SCM_CREDENTIALS where
+                ///< it matters)
     ChildExited = 4, ///< zygote -> judge: Int pid, Int2 wait status
 
-    // phase socket: requests of the judge. Each is answered by exactly one Ok, Failed or its own reply.
-    LoadReference = 20, ///< Text path of the task file, Text2 compile mode ("" eager, "default", ...), Strings
-                        ///< constants as name, literal, name, literal..., Int seed, Text3 mode ("eval"/"train"),
-                        ///< Text4 precision, Int2 1: upcast parameters to float64 (golden)
-    LoadCandidate = 21, ///< Text folder, Text2 format, Values init inputs, Strings weight names + Tensors their infos +
-                        ///< fds (read-only; the arm gives the model its own copies unless Int = 1, frozen),
-                        ///< Int2 seed, Text3 mode
+    // phase socket: requests of the judge. Each is answered by exactly one Ok, Failed or its own
+    // reply.
+    LoadReference =
+        20, ///< Text path of the task file, Text2 compile mode ("" eager, "default", ...), Strings
+    ///< constants as name, literal, name, literal..., Int seed, Text3 mode ("eval"/"train"),
+    ///< Text4 precision, Int2 1: upcast parameters to float64 (golden)
+    LoadCandidate = 21, ///< Text folder, Text2 format, Values init inputs, Strings weight names +
+                        ///< Tensors their infos +
+    ///< fds (read-only; the arm gives the model its own copies unless Int = 1, frozen),
+    ///< Int2 seed, Text3 mode
     GetInitInputs = 22, ///< reply InitInputs: Values
-    GetWeights = 23,    ///< reply Described: Strings names, Tensors infos. Then FillTensors copies them out.
-    MakeInputs = 24,    ///< Int seed, Int2 set id. Reply Described: Tensors of the tensor arguments, Values the argument
-                        ///< list (tensor arguments appear as Value::TensorRef)
-    FillTensors = 25,   ///< Int which (0 weights, 1 inputs of set Int2, 2 outputs of the last Run), fds writable: copy
-                        ///< contiguous bytes into each
-    BindInputs = 26,    ///< Int set id, Tensors infos, Values argument list, Ints mutable indexes, fds: map read-only
-                        ///< (mutable ones: private writable copy per call)
-    Run = 27,           ///< Int set id, Int2 flags (bit 0: golden, inputs upcast to float64). Forward once, device
-                        ///< synchronised. Reply Described: Tensors of the outputs, Values the output structure,
-                        ///< Ints per output: index of the input it aliases or -1
-    Time = 28,          ///< Ints set ids to rotate over, Int calls, Int2 cache flush bytes before the first call (0:
-                        ///< warm). Reply Timed: Floats arm's own seconds [total, (cuda: event seconds of the calls)]
-    Null = 29,          ///< nothing: the round trip's calibration
-    Trace = 30,         ///< Int set id, Int2 calls. Reply Traced: fd 0 a memfd with Chrome trace JSON, Int bytes,
-                        ///< Floats [seconds busy in own kernels, seconds of the span]
-    HashInputs = 31,    ///< reserved: the judge hashes inputs itself
-    Flush = 32,         ///< Int bytes: stream over that many bytes (cold protocol), untimed
+    GetWeights =
+        23, ///< reply Described: Strings names, Tensors infos. Then FillTensors copies them out.
+    MakeInputs = 24,  ///< Int seed, Int2 set id. Reply Described: Tensors of the tensor arguments,
+                      ///< Values the argument
+                      ///< list (tensor arguments appear as Value::TensorRef)
+    FillTensors = 25, ///< Int which (0 weights, 1 inputs of set Int2, 2 outputs of the last Run),
+                      ///< fds writable: copy
+                      ///< contiguous bytes into each
+    BindInputs = 26,  ///< Int set id, Tensors infos, Values argument list, Ints mutable indexes,
+                      ///< fds: map read-only
+                      ///< (mutable ones: private writable copy per call)
+    Run = 27, ///< Int set id, Int2 flags (bit 0: golden, inputs upcast to float64). Forward once,
+              ///< device
+    ///< synchronised. Reply Described: Tensors of the outputs, Values the output structure,
+    ///< Ints per output: index of the input it aliases or -1
+    Time = 28, ///< Ints set ids to rotate over, Int calls, Int2 cache flush bytes before the first
+               ///< call (0:
+    ///< warm). Reply Timed: Floats arm's own seconds [total, (cuda: event seconds of the calls)]
+    Null = 29,  ///< nothing: the round trip's calibration
+    Trace = 30, ///< Int set id, Int2 calls. Reply Traced: fd 0 a memfd with Chrome trace JSON, Int
+                ///< bytes,
+                ///< Floats [seconds busy in own kernels, seconds of the span]
+    HashInputs = 31, ///< reserved: the judge hashes inputs itself
+    Flush = 32,      ///< Int bytes: stream over that many bytes (cold protocol), untimed
     Exit = 33,
 
     // replies
     Ok = 60,
-    Failed = 61,     ///< Text stage ("import", "constants", "init", "load", "forward", "inputs", "wire"), Text2 one
-                     ///< sentence, Text3 traceback, Int line (0 unknown), Text4 file
+    Failed = 61, ///< Text stage ("import", "constants", "init", "load", "forward", "inputs",
+                 ///< "wire"), Text2 one
+                 ///< sentence, Text3 traceback, Int line (0 unknown), Text4 file
     Described = 62,
     InitInputs = 63,
     Timed = 64,
     Traced = 65,
 };
 
-/// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes · Strings u32 count,
-/// {u32 bytes, text}... · Tensors u32 count, {u8 dtype, u8 dimensions, u8 1 when strides follow, u8 0, i64 shape...,
-/// i64 strides...}... · Values u32 count, value...; a value is u8 kind and then i64 (Bool, Int, TensorRef), f64 (Float),
-/// {u32 bytes, text} (String), {u32 count, value...} (Tuple, List, Dict) or nothing (None).
+/// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes ·
+/// Strings u32 count, {u32 bytes, text}... · Tensors u32 count, {u8 dtype, u8 dimensions, u8 1 when
+/// strides follow, u8 0, i64 shape..., i64 strides...}... · Values u32 count, value...; a value is
+/// u8 kind and then i64 (Bool, Int, TensorRef), f64 (Float), {u32 bytes, text} (String), {u32
+/// count, value...} (Tuple, List, Dict) or nothing (None).
 enum class FieldKind : std::uint16_t { Int = 1, Ints, Floats, Text, Strings, Tensors, Values };
 
-enum class FieldTag : std::uint16_t { Int = 1, Int2, Ints, Floats, Text, Text2, Text3, Text4, Strings, Tensors, Values };
+enum class FieldTag : std::uint16_t {
+    Int = 1,
+    Int2,
+    Ints,
+    Floats,
+    Text,
+    Text2,
+    Text3,
+    Text4,
+    Strings,
+    Tensors,
+    Values
+};
 
 /// A non-tensor Python value, or the place of a tensor, in an argument or result structure.
-struct ArmValue {
+struct ArmValue
+{
     enum class Kind : std::uint8_t { None, Bool, Int, Float, String, TensorRef, Tuple, List, Dict };
     Kind kind = Kind::None;
     std::int64_t integer = 0; ///< Bool, Int; TensorRef: index into Tensors
@@ -90,7 +120,9 @@ struct ArmValue {
 class ArmWriter
 {
 public:
-    explicit ArmWriter(ArmMessage type) : m_type(type) {}
+    explicit ArmWriter(ArmMessage type)
+        : m_type(type)
+    {}
     ArmWriter& integer(FieldTag tag, std::int64_t value);
     ArmWriter& integers(FieldTag tag, const std::vector<std::int64_t>& values);
     ArmWriter& floats(FieldTag tag, const std::vector<double>& values);
@@ -121,11 +153,17 @@ public:
     [[nodiscard]] Result<std::vector<double>> floats(FieldTag tag) const;
     [[nodiscard]] std::string text(FieldTag tag) const;
     [[nodiscard]] Result<std::vector<std::string>> strings(FieldTag tag) const;
-    [[nodiscard]] Result<std::vector<TensorInfo>> tensors(FieldTag tag) const; ///< shapes >= 0, at most 16 dims, no overflow
-    [[nodiscard]] Result<std::vector<ArmValue>> values(FieldTag tag) const;    ///< depth at most 32
+    [[nodiscard]] Result<std::vector<TensorInfo>>
+    tensors(FieldTag tag) const; ///< shapes >= 0, at most 16 dims, no overflow
+    [[nodiscard]] Result<std::vector<ArmValue>> values(FieldTag tag) const; ///< depth at most 32
 
 private:
-    struct Field { FieldTag tag; std::uint16_t kind; std::string payload; };
+    struct Field
+    {
+        FieldTag tag;
+        std::uint16_t kind;
+        std::string payload;
+    };
     [[nodiscard]] const Field* find(FieldTag tag) const;
     ArmMessage m_type = ArmMessage::Ok;
     std::uint32_t m_serial = 0;
@@ -133,7 +171,8 @@ private:
 };
 
 /// A packet with its descriptors.
-struct ArmPacket {
+struct ArmPacket
+{
     std::string bytes;
     std::vector<UniqueFd> fds;
 };
@@ -141,8 +180,9 @@ struct ArmPacket {
 /// Sends one packet with descriptors; Protocol error when the peer is gone. Never raises SIGPIPE.
 Result<void> sendPacket(int socket, std::string_view bytes, const std::vector<int>& fds = {});
 
-/// Receives one packet. Waits until deadlineNs (CLOCK_MONOTONIC; -1: for ever) or until cancelFd (-1: none) is
-/// readable. Timeout, Cancelled, or Protocol (peer gone, truncated packet) errors. All fds are close-on-exec.
+/// Receives one packet. Waits until deadlineNs (CLOCK_MONOTONIC; -1: for ever) or until cancelFd
+/// (-1: none) is readable. Timeout, Cancelled, or Protocol (peer gone, truncated packet) errors.
+/// All fds are close-on-exec.
 Result<ArmPacket> receivePacket(int socket, std::int64_t deadlineNs, int cancelFd = -1);
 
 /// A connected SOCK_SEQPACKET pair, close-on-exec.

@@ -8,13 +8,26 @@
 #include <string_view>
 #include <vector>
 
-/// The value types that core and worker share: they travel as JSON (types_json.h) and are what the result document is
-/// assembled from. Times are microseconds unless the name says otherwise, sizes are bytes.
+/// The value types that core and worker share: they travel as JSON (types_json.h) and are what the
+/// result document is assembled from. Times are microseconds unless the name says otherwise, sizes
+/// are bytes.
 namespace lathe::protocol {
 
 enum class DType : std::uint8_t {
-    Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128,
-    Float8E4M3, Float8E5M2,
+    Bool,
+    UInt8,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+    Complex64,
+    Complex128,
+    Float8E4M3,
+    Float8E5M2,
 };
 /// torch's name without "torch." ("bfloat16"), as written to JSON.
 const char* toString(DType dtype);
@@ -23,7 +36,8 @@ std::optional<DType> dtypeFromString(std::string_view name);
 std::size_t elementBytes(DType dtype);
 
 /// One tensor's description. Contiguous (row-major) when strides is empty; strides count elements.
-struct TensorInfo {
+struct TensorInfo
+{
     DType dtype = DType::Float32;
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides;
@@ -33,7 +47,16 @@ struct TensorInfo {
     bool operator==(const TensorInfo&) const = default;
 };
 
-enum class Verdict : std::uint8_t { Correct, Wrong, BuildFailed, LoadFailed, Crashed, Timeout, Rejected, Refused };
+enum class Verdict : std::uint8_t {
+    Correct,
+    Wrong,
+    BuildFailed,
+    LoadFailed,
+    Crashed,
+    Timeout,
+    Rejected,
+    Refused
+};
 const char* toString(Verdict verdict); ///< "correct", "wrong", "build_failed", ...
 std::optional<Verdict> verdictFromString(std::string_view name);
 
@@ -45,14 +68,17 @@ enum class Until : std::uint8_t { Build, Verify, Bench, Profile };
 const char* toString(Until until);
 std::optional<Until> untilFromString(std::string_view name);
 
-/// A module constant of the task file, replaced in the syntax tree before execution: name and Python literal text.
-struct Constant {
+/// A module constant of the task file, replaced in the syntax tree before execution: name and
+/// Python literal text.
+struct Constant
+{
     std::string name;
     std::string literal; ///< "4096", "'bfloat16'", "[1, 2]"
 };
 
 /// One named shape/dtype of a task.
-struct Variant {
+struct Variant
+{
     std::string name;
     std::vector<Constant> constants;
     std::string device = "any"; ///< "cpu", "cuda" or "any"
@@ -60,20 +86,22 @@ struct Variant {
     bool hidden = false;        ///< only judged in the accept tier, never shown to an agent
 };
 
-struct Tolerance {
+struct Tolerance
+{
     std::optional<double> relative; ///< absent: calibrated
     std::optional<double> absolute;
 };
 
 /// What the worker needs of a task: the reference's text and how to judge it.
-struct TaskSpec {
-    std::string key;    ///< "starter/rmsnorm_residual"
-    std::string source; ///< the reference .py, exactly
+struct TaskSpec
+{
+    std::string key;               ///< "starter/rmsnorm_residual"
+    std::string source;            ///< the reference .py, exactly
     std::vector<Variant> variants; ///< at least one ("default", no constants) after reading
     std::string precision = "pytorch-default";
-    std::string mode = "eval";       ///< or "train"
-    std::string weights = "mutable"; ///< or "frozen"
-    std::vector<int> mutates;        ///< indexes of inputs that forward may change
+    std::string mode = "eval";          ///< or "train"
+    std::string weights = "mutable";    ///< or "frozen"
+    std::vector<int> mutates;           ///< indexes of inputs that forward may change
     std::vector<std::string> libraries; ///< library families a candidate may call ("*": any)
     Tolerance tolerance;
     std::string stochastic = "none";
@@ -81,13 +109,15 @@ struct TaskSpec {
     double importTimeoutSeconds = 60;
 };
 
-struct CandidateFile {
+struct CandidateFile
+{
     std::string path; ///< relative, safe
     std::string text;
 };
 
 /// A solution as the worker gets it.
-struct CandidateSpec {
+struct CandidateSpec
+{
     std::string id;
     std::string parent;
     std::string format = "native"; ///< "native" or "modelnew"
@@ -95,7 +125,8 @@ struct CandidateSpec {
     std::vector<std::string> flags; ///< extra compiler flags
 };
 
-struct Diagnostic {
+struct Diagnostic
+{
     std::string file;
     int line = 0;
     int column = 0;
@@ -103,7 +134,8 @@ struct Diagnostic {
     std::string message;
 };
 
-struct KernelInfo {
+struct KernelInfo
+{
     std::string name;
     std::optional<int> registers;
     std::optional<std::int64_t> sharedBytes;
@@ -111,7 +143,8 @@ struct KernelInfo {
     std::optional<std::int64_t> spillLoadBytes;
 };
 
-struct BuildReport {
+struct BuildReport
+{
     std::string status = "skipped"; ///< "ok", "failed", "skipped"
     double seconds = 0;
     bool cached = false;
@@ -125,14 +158,16 @@ const char* toString(GateStatus status);
 std::optional<GateStatus> gateStatusFromString(std::string_view name);
 
 /// One gate's verdict. detailJson is a JSON object's text ("{}" when there is none).
-struct GateResult {
+struct GateResult
+{
     std::string name;
     GateStatus status = GateStatus::Skip;
     std::string reason;
     std::string detailJson = "{}";
 };
 
-struct TimingRow {
+struct TimingRow
+{
     std::string arm; ///< "candidate", "parent", "eager", "compile:default", "aa"
     std::string variant;
     std::string protocol; ///< "warm" or "cold"
@@ -148,7 +183,8 @@ struct TimingRow {
 };
 
 /// ratio > 1: arm is faster than against.
-struct Comparison {
+struct Comparison
+{
     std::string arm;
     std::string against;
     std::string variant;
@@ -159,7 +195,8 @@ struct Comparison {
     std::string verdict; ///< "faster", "same", "slower", "undecided"
 };
 
-struct Conditions {
+struct Conditions
+{
     int threads = 0;
     std::string affinity; ///< "0,1"
     std::string allocator;
@@ -169,7 +206,8 @@ struct Conditions {
 };
 
 /// Who measured.
-struct TargetInfo {
+struct TargetInfo
+{
     std::string name;   ///< "local"
     std::string device; ///< "CPU: AMD EPYC, 2 cores" / "NVIDIA H200"
     std::string driver;

@@ -7,12 +7,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// JSON forms of the shared types. Reading is lenient about unknown members and strict about types that matter.
+/// JSON forms of the shared types. Reading is lenient about unknown members and strict about types
+/// that matter.
 namespace lathe::protocol {
 
 nlohmann::json toJson(const TensorInfo& value);
 nlohmann::json toJson(const TaskSpec& value); ///< without source: it travels as an attachment
-nlohmann::json toJson(const CandidateSpec& value); ///< files as {path, attachment}; texts travel as attachments
+nlohmann::json
+toJson(const CandidateSpec& value); ///< files as {path, attachment}; texts travel as attachments
 nlohmann::json toJson(const Diagnostic& value);
 nlohmann::json toJson(const BuildReport& value); ///< without log
 nlohmann::json toJson(const GateResult& value);
@@ -23,7 +25,8 @@ nlohmann::json toJson(const TargetInfo& value);
 
 Result<TensorInfo> tensorInfoFromJson(const nlohmann::json& json);
 Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json);
-Result<CandidateSpec> candidateSpecFromJson(const nlohmann::json& json); ///< files hold paths; texts come from attachments
+Result<CandidateSpec> candidateSpecFromJson(
+    const nlohmann::json& json); ///< files hold paths; texts come from attachments
 Result<BuildReport> buildReportFromJson(const nlohmann::json& json);
 Result<GateResult> gateResultFromJson(const nlohmann::json& json);
 Result<TimingRow> timingRowFromJson(const nlohmann::json& json);

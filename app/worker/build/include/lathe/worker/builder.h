@@ -11,15 +11,18 @@
 
 namespace lathe::worker {
 
-/// What a build made: the folder that the candidate's arm mounts at /candidate. It holds the candidate's .py files and
-/// kernels.so (all exported __tvm_ffi_* symbols), read-only.
-struct BuildOutcome {
+/// What a build made: the folder that the candidate's arm mounts at /candidate. It holds the
+/// candidate's .py files and kernels.so (all exported __tvm_ffi_* symbols), read-only.
+struct BuildOutcome
+{
     protocol::BuildReport report;
     std::filesystem::path folder; ///< valid when report.status is "ok"; owned by the cache
 };
 
-struct BuilderSettings {
-    std::filesystem::path cacheFolder; ///< content-hash cache, pruned to maxCacheBytes, least recently used first
+struct BuilderSettings
+{
+    std::filesystem::path
+        cacheFolder; ///< content-hash cache, pruned to maxCacheBytes, least recently used first
     std::uint64_t maxCacheBytes = 2ull << 30;
     std::filesystem::path includeFolder; ///< lathe/kernel.h and tvm/ffi/c_api.h, dlpack
     std::filesystem::path cxx = "g++";
@@ -28,14 +31,16 @@ struct BuilderSettings {
     double timeoutSeconds = 120;
 };
 
-/// Compiles candidates inside the sandbox. Cache key: sources, headers of includeFolder, flags, toolchain version.
-/// Failures are never cached. Used from the evaluation thread.
+/// Compiles candidates inside the sandbox. Cache key: sources, headers of includeFolder, flags,
+/// toolchain version. Failures are never cached. Used from the evaluation thread.
 class Builder
 {
 public:
     Builder(const Sandbox& sandbox, BuilderSettings settings);
-    /// A compile failure is a value (status "failed" with diagnostics); an error means the machine could not build.
-    Result<BuildOutcome> build(const protocol::CandidateSpec& candidate, const std::string& device, int cancelFd);
+    /// A compile failure is a value (status "failed" with diagnostics); an error means the machine
+    /// could not build.
+    Result<BuildOutcome>
+    build(const protocol::CandidateSpec& candidate, const std::string& device, int cancelFd);
     /// "g++ 12.2.0; nvcc 13.0", for TargetInfo.
     [[nodiscard]] std::string toolchain() const;
 

@@ -15,31 +15,36 @@
 namespace lathe::worker {
 
 /// Where the arm and its Python are, and how every arm runs: the same for all.
-struct ArmSettings {
+struct ArmSettings
+{
     std::filesystem::path armBinary;
     std::filesystem::path python; ///< the environment's interpreter
     std::vector<int> affinity;    ///< cores, the same for every arm
     int threads = 0;
-    std::string device = "cpu";   ///< "cpu" or "cuda:N"
+    std::string device = "cpu"; ///< "cpu" or "cuda:N"
     std::uint64_t memoryBytes = 16ull << 30;
-    /// Reference arms only: a folder that their phases may write and share, so that torch.compile finds its kernels
-    /// again. Never for candidates: no phase may write what another reads.
+    /// Reference arms only: a folder that their phases may write and share, so that torch.compile
+    /// finds its kernels again. Never for candidates: no phase may write what another reads.
     std::filesystem::path inductorCache;
 };
 
-/// An arm's reply: validated, with the descriptors that came along and the judge's own clock around the call.
-struct ArmReply {
+/// An arm's reply: validated, with the descriptors that came along and the judge's own clock around
+/// the call.
+struct ArmReply
+{
     protocol::ArmReader message;
     std::vector<UniqueFd> fds;
     std::int64_t roundTripNs = 0;
 };
 
 /// How a phase process ended, when it did.
-struct ArmExit {
+struct ArmExit
+{
     bool exited = false;
-    int signal = 0;   ///< 0: none
+    int signal = 0; ///< 0: none
     int code = 0;
-    [[nodiscard]] std::string describe() const; ///< "killed by SIGSEGV", "exited with code 0 without an answer"
+    [[nodiscard]] std::string
+    describe() const; ///< "killed by SIGSEGV", "exited with code 0 without an answer"
 };
 
 /// One forked phase process, alone on its socket. Destruction kills it.
@@ -47,10 +52,12 @@ class ArmProcess
 {
 public:
     virtual ~ArmProcess() = default;
-    /// One request, one reply. Errors: Timeout (the process is then killed), Cancelled, Protocol (it died or lied; see
-    /// exitState()). A Failed reply is returned as a reply, not as an error.
-    virtual Result<ArmReply> call(const protocol::ArmWriter& request, const std::vector<int>& fds,
-                                  double timeoutSeconds, int cancelFd) = 0;
+    /// One request, one reply. Errors: Timeout (the process is then killed), Cancelled, Protocol
+    /// (it died or lied; see exitState()). A Failed reply is returned as a reply, not as an error.
+    virtual Result<ArmReply> call(const protocol::ArmWriter& request,
+                                  const std::vector<int>& fds,
+                                  double timeoutSeconds,
+                                  int cancelFd) = 0;
     /// call() in two halves, for work in the background (compiled baselines).
     virtual Result<void> send(const protocol::ArmWriter& request, const std::vector<int>& fds) = 0;
     virtual Result<ArmReply> receive(double timeoutSeconds, int cancelFd) = 0;
@@ -61,18 +68,22 @@ public:
     virtual void kill() = 0;
     /// The last output (stdout and stderr together) of the phase, at most 64 KiB, as valid UTF-8.
     virtual std::string takeOutput() = 0;
-    /// Stops or continues every process of the arm's sandbox (SIGSTOP/SIGCONT), so that it cannot disturb timing.
+    /// Stops or continues every process of the arm's sandbox (SIGSTOP/SIGCONT), so that it cannot
+    /// disturb timing.
     virtual void pause(bool stopped) = 0;
 };
 
-/// One sandbox with its zygote, which has imported torch. Destruction kills the sandbox's pid namespace.
+/// One sandbox with its zygote, which has imported torch. Destruction kills the sandbox's pid
+/// namespace.
 class ArmHost
 {
 public:
-    /// Starts the sandbox and returns at once; torch is imported in the background. The two folders are mounted
-    /// read-only inside as /task and /candidate; the caller fills them before the phase that reads them (they may be
-    /// empty now). Everything else a phase may write is private to it and gone with it.
-    static Result<std::unique_ptr<ArmHost>> start(const Sandbox& sandbox, const ArmSettings& settings,
+    /// Starts the sandbox and returns at once; torch is imported in the background. The two folders
+    /// are mounted read-only inside as /task and /candidate; the caller fills them before the phase
+    /// that reads them (they may be empty now). Everything else a phase may write is private to it
+    /// and gone with it.
+    static Result<std::unique_ptr<ArmHost>> start(const Sandbox& sandbox,
+                                                  const ArmSettings& settings,
                                                   const std::filesystem::path& taskFolder,
                                                   const std::filesystem::path& candidateFolder);
     virtual ~ArmHost() = default;
@@ -81,7 +92,8 @@ public:
     [[nodiscard]] virtual bool alive() const = 0;
     /// Forks a phase process under a fresh uid. About 40 ms.
     virtual Result<std::unique_ptr<ArmProcess>> fork(const std::string& phase, int cancelFd) = 0;
-    /// The folders as the arm sees them: "/task" and "/candidate"; the host's own paths when unsandboxed.
+    /// The folders as the arm sees them: "/task" and "/candidate"; the host's own paths when
+    /// unsandboxed.
     [[nodiscard]] virtual std::string taskPath() const = 0;
     [[nodiscard]] virtual std::string candidatePath() const = 0;
     virtual void stop() = 0;

@@ -1,0 +1,22 @@
+import torch
+import torch.nn as nn
+
+rows = 64
+hidden = 96
+
+
+class Model(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(hidden) + 0.5)
+
+    def forward(self, x):
+        return torch.relu(x) * self.weight
+
+
+def get_inputs():
+    return [torch.randn(rows, hidden)]
+
+
+def get_init_inputs():
+    return [hidden]
