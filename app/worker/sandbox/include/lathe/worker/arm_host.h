@@ -90,6 +90,10 @@ public:
     /// Waits until torch is imported. The text tells torch's and Python's versions.
     virtual Result<std::string> waitReady(double timeoutSeconds, int cancelFd) = 0;
     [[nodiscard]] virtual bool alive() const = 0;
+    /// True once torch is imported (or the host has died). Never waits.
+    [[nodiscard]] virtual bool ready() = 0;
+    /// Stops or continues every process of the sandbox, the zygote too (SIGSTOP/SIGCONT), e.g. while others are timed.
+    virtual void pause(bool stopped) = 0;
     /// Forks a phase process under a fresh uid. About 40 ms.
     virtual Result<std::unique_ptr<ArmProcess>> fork(const std::string& phase, int cancelFd) = 0;
     /// The folders as the arm sees them: "/task" and "/candidate"; the host's own paths when
