@@ -193,22 +193,31 @@ Result<CaptureResult> runCaptured(SpawnOptions options,
     options.pipeStdin = !stdinText.empty();
     options.pipeStdout = true;
     options.pipeStderr = !options.mergeStderr;
-    const std::int64_t start = monotonicNs();
     auto child = spawn(options);
     if (!child) {
         return tl::unexpected(child.error());
     }
+    return captureChild(*child, timeoutSeconds, maxOutputBytes, cancelFd, stdinText);
+}
+
+CaptureResult captureChild(Child& child,
+                           double timeoutSeconds,
+                           std::size_t maxOutputBytes,
+                           int cancelFd,
+                           std::string_view stdinText)
+{
     const SigpipeGuard guard;
+    const std::int64_t start = monotonicNs();
     CaptureResult result;
     constexpr double kMaxSeconds = 1e8; // keeps the sum below within 64 bits
     const auto deadline =
         start + static_cast<std::int64_t>(std::clamp(timeoutSeconds, 0.0, kMaxSeconds) * 1e9);
-    Capture capture(*child, stdinText, maxOutputBytes, result);
+    Capture capture(child, stdinText, maxOutputBytes, result);
     int status = 0;
     if (capture.runUntil(deadline, cancelFd, status)) {
         result.exitCode = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     } else {
-        child->kill();
+        child.kill();
         result.exitCode = 128 + SIGKILL;
         capture.drainAll();
     }

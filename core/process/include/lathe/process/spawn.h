@@ -88,4 +88,12 @@ Result<CaptureResult> runCaptured(SpawnOptions options,
                                   int cancelFd = -1,
                                   std::string_view stdinText = {});
 
+/// runCaptured's second half, for a child that runs already: reads its pipes until it ends, the
+/// deadline passes (from now) or cancelFd becomes readable; then kills and reaps it.
+CaptureResult captureChild(Child& child,
+                           double timeoutSeconds,
+                           std::size_t maxOutputBytes,
+                           int cancelFd = -1,
+                           std::string_view stdinText = {});
+
 } // namespace lathe::process
