@@ -20,9 +20,11 @@ Json number(double value)
 }
 
 template <class T>
-Json optionalNumber(const std::optional<T>& value)
+void putOptional(Json& object, const char* key, const std::optional<T>& value)
 {
-    return value ? Json(*value) : Json(nullptr);
+    if (value) {
+        object[key] = *value;
+    }
 }
 
 /// A fragment that the worker sent as JSON text; anything else counts as absent.
@@ -45,11 +47,12 @@ Json buildJson(const protocol::BuildReport& build)
     }
     Json kernels = Json::array();
     for (const auto& k : build.kernels) {
-        kernels.push_back({{"name", k.name},
-                           {"registers", optionalNumber(k.registers)},
-                           {"sharedBytes", optionalNumber(k.sharedBytes)},
-                           {"spillStoreBytes", optionalNumber(k.spillStoreBytes)},
-                           {"spillLoadBytes", optionalNumber(k.spillLoadBytes)}});
+        Json row = {{"name", k.name}};
+        putOptional(row, "registers", k.registers);
+        putOptional(row, "sharedBytes", k.sharedBytes);
+        putOptional(row, "spillStoreBytes", k.spillStoreBytes);
+        putOptional(row, "spillLoadBytes", k.spillLoadBytes);
+        kernels.push_back(std::move(row));
     }
     return {{"status", build.status},
             {"seconds", number(build.seconds)},
@@ -164,9 +167,6 @@ void putUnlessEmpty(Json& document, const char* key, Json value)
 std::vector<std::string> warningsWithReasons(const EvaluationResult& result)
 {
     std::vector<std::string> warnings = result.warnings;
-    if (result.replayed) {
-        warnings.emplace_back("replayed with a given seed: not kept");
-    }
     if (!result.finished) {
         return warnings;
     }
@@ -197,6 +197,15 @@ nlohmann::ordered_json toDocument(const EvaluationResult& result)
 {
     Json document;
     document["schema"] = "lathe.eval/1";
+    if (!result.id.empty()) {
+        document["id"] = result.id.text();
+    }
+    if (!result.startedAt.empty()) {
+        document["startedAt"] = result.startedAt;
+    }
+    if (result.replayed) {
+        document["replayed"] = true;
+    }
     document["task"] = result.task;
     if (!result.candidate.empty()) {
         document["candidate"] = {

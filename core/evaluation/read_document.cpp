@@ -119,6 +119,9 @@ Result<EvaluationResult> fromDocument(const nlohmann::json& document)
         return fail(ErrorCode::Parse, "not a lathe.eval/1 document");
     }
     EvaluationResult result;
+    result.id = EvaluationId(stringOr(document, "id"));
+    result.startedAt = stringOr(document, "startedAt");
+    result.replayed = boolOr(document, "replayed", false);
     result.task = stringOr(document, "task");
     result.reason = stringOr(document, "reason");
     result.rerun = stringOr(document, "rerun");
