@@ -36,9 +36,38 @@ struct TimelineRow
 /// Every colour the view paints with; comes from the theme, or from QPalette when nobody sets it.
 struct TimelineColors
 {
-    QColor background, surface, line, text, textMuted, textFaint, accent, selection, match;
-    QColor reference, compiled, candidate, other;
+    QColor background; ///< behind the spans; also text on a filled span
+    QColor surface;    ///< the overlay card
+    QColor line;
+    QColor text;
+    QColor textMuted;
+    QColor textFaint;
+    QColor accent;    ///< measured range, focus
+    QColor selection; ///< outline of the selected span
+    QColor match;     ///< search hits
+    QColor reference;
+    QColor compiled;
+    QColor candidate;
+    QColor other;
     static TimelineColors fromPalette(const QPalette& palette);
+    /// From ui/style's Palette, without making this module depend on it.
+    template <class Palette>
+    static TimelineColors fromTheme(const Palette& p)
+    {
+        return {p.bg2,
+                p.bg1,
+                p.line,
+                p.text,
+                p.text2,
+                p.text3,
+                p.accent,
+                p.text,
+                p.warn,
+                p.reference,
+                p.compiled,
+                p.candidate,
+                p.text3};
+    }
 };
 
 /// A span by its place: row, lane of that row's trace, index in the lane.
