@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lathe/base/result.h>
+#include <lathe/base/unique_fd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lathe::worker {
+
+/// Control groups for sandboxes, version 1 or 2, under the first folder of ours that is writable. A
+/// group is removed once its processes are gone: by sweep(), which every make() and the destructor
+/// call.
+class CgroupPool
+{
+public:
+    CgroupPool();
+    ~CgroupPool();
+    CgroupPool(const CgroupPool&) = delete;
+    CgroupPool& operator=(const CgroupPool&) = delete;
+
+    [[nodiscard]] bool limitsMemory() const { return m_memory.version != 0; }
+    [[nodiscard]] bool limitsProcesses() const { return m_pids.version != 0; }
+    /// "cgroup v1 at /sys/fs/cgroup/memory", or why there is none.
+    [[nodiscard]] std::string describe() const;
+    /// The open cgroup.procs files of a fresh group with these limits; empty where nothing is
+    /// writable.
+    Result<std::vector<UniqueFd>> make(std::uint64_t memoryBytes, int maxProcesses);
+    void sweep();
+    /// From now on as if no controller were writable (a limit that was set did not hold).
+    void giveUpMemory() { m_memory = {}; }
+
+private:
+    struct Controller
+    {
+        int version = 0; ///< 0: not available
+        std::filesystem::path base;
+    };
+    static Controller find(const std::string& name);
+    static void removeStale(const std::filesystem::path& base);
+    Result<UniqueFd> makeIn(const std::filesystem::path& folder);
+
+    Controller m_memory;
+    Controller m_pids;
+    std::vector<std::filesystem::path> m_live;
+    unsigned m_next = 0;
+};
+
+} // namespace lathe::worker
