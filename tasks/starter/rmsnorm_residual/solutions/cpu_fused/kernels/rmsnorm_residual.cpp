@@ -253,8 +253,8 @@ void rmsnormResidual(const lathe::Tensor& x,
                      "rmsnorm_residual: every tensor must be contiguous and of the dtype of x");
     const std::int64_t width = weight.size(0);
     const std::int64_t rows = width == 0 ? 0 : x.numel() / width;
-    const auto run = x.isBFloat16() ? normalise<Bfloat> : normalise<Float>;
-    lathe::check(x.isBFloat16() || x.isFloat32(),
+    const auto run = x.dtype() == lathe::DType::BFloat16 ? normalise<Bfloat> : normalise<Float>;
+    lathe::check(x.dtype() == lathe::DType::BFloat16 || x.dtype() == lathe::DType::Float32,
                  "rmsnorm_residual: only bfloat16 and float32 are supported");
     run(x.data<void>(),
         residual.data<void>(),

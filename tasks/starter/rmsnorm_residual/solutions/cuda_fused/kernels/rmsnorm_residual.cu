@@ -279,7 +279,7 @@ void rmsnormResidual(const lathe::Tensor& x,
         lathe::check(
             tensor->isCuda() && tensor->isContiguous() && tensor->dtype() == x.dtype(),
             "rmsnorm_residual: every tensor must be contiguous, on the GPU and of the dtype of x");
-    lathe::check(x.isBFloat16() || x.isFloat32(),
+    lathe::check(x.dtype() == lathe::DType::BFloat16 || x.dtype() == lathe::DType::Float32,
                  "rmsnorm_residual: only bfloat16 and float32 are supported");
     if (x.numel() == 0)
         return;
@@ -295,8 +295,8 @@ void rmsnormResidual(const lathe::Tensor& x,
                             rows,
                             static_cast<int>(width),
                             static_cast<float>(eps),
-                            static_cast<cudaStream_t>(lathe::cudaStream(x))};
-    if (x.isBFloat16())
+                            lathe::cudaStream(x)};
+    if (x.dtype() == lathe::DType::BFloat16)
         normalise<Bfloat>(operands);
     else
         normalise<Float>(operands);
