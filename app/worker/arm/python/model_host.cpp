@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "python/model_host.h"
+
+#include "cpu/fault_report.h"
+#include "python/py_failure.h"
+#include "python/host_state.h"
+#include "python/native_module.h"
+#include "python/tensor_bridge.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace lathe::arm {
+namespace {
+
+PyRef stringList(const std::vector<std::string>& texts)
+{
+    PyRef list = PyRef::steal(PyList_New(static_cast<Py_ssize_t>(texts.size())));
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        PyList_SET_ITEM(list.get(),
+                        static_cast<Py_ssize_t>(i),
+                        PyUnicode_DecodeUTF8(
+                            texts[i].data(), static_cast<Py_ssize_t>(texts[i].size()), "replace"));
+    return list;
+}
+
+PyRef objectList(const std::vector<PyRef>& objects)
+{
+    PyRef list = PyRef::steal(PyList_New(static_cast<Py_ssize_t>(objects.size())));
+    for (std::size_t i = 0; i < objects.size(); ++i)
+        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyRef(objects[i]).release());
+    return list;
+}
+
+Outcome<std::vector<protocol::TensorInfo>> describeAll(const std::vector<PyRef>& tensors,
+                                                       const std::string& device,
+                                                       const char* stage,
+                                                       const char* what)
+{
+    std::vector<protocol::TensorInfo> infos;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        auto info = describeTensor(tensors[i].get(), device);
+        if (!info)
+            return failure(stage,
+                           std::string(what) + " " + std::to_string(i) + " " + info.error().message
+                               + ".");
+        infos.push_back(std::move(*info));
+    }
+    return infos;
+}
+
+/// Maps the buffer and puts a tensor over it.
+Outcome<PyRef>
+mapTensor(Device& device, UniqueFd buffer, const protocol::TensorInfo& info, const void** address)
+{
+    auto memory = device.map(std::move(buffer), info.bytes(), false);
+    if (!memory)
+        return failure("wire", memory.error());
+    *address = memory->get();
+    auto tensor = tensorOver(std::move(*memory), info, device.name());
+    if (!tensor)
+        return failure("wire", tensor.error());
+    return PyRef::steal(*tensor);
+}
+
+} // namespace
+
+QuietForward::QuietForward()
+    : m_grad(setGradEnabled(false))
+    , m_collecting(PyGC_Disable() != 0)
+{}
+
+QuietForward::~QuietForward()
+{
+    if (m_collecting)
+        PyGC_Enable();
+    setGradEnabled(m_grad);
+}
+
+ModelHost::ModelHost(Device& device, std::string phase)
+    : m_state(std::make_unique<State>(device, std::move(phase)))
+{
+    const PyRef module = PyRef::steal(PyImport_ImportModule("_lathe_runtime"));
+    if (module)
+        m_state->runtime =
+            PyRef::steal(PyObject_CallMethod(module.get(), "Host", "s", device.name().c_str()));
+    PyErr_Clear();
+}
+
+ModelHost::~ModelHost() = default;
+
+Failure ModelHost::State::pythonFailure(const std::string& stage) const
+{
+    return takePythonFailure(runtime.get(), stage);
+}
+
+Outcome<void> ModelHost::State::afterLoad()
+{
+    callable = PyRef::steal(PyObject_GetAttrString(runtime.get(), "call"));
+    PyErr_Clear();
+    return {};
+}
+
+Outcome<void> ModelHost::loadReference(const ReferenceRequest& request)
+{
+    if (m_state->callable)
+        return failure("wire", "A model is already loaded in this phase.");
+    const PyRef constants = stringList(request.constants);
+    const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
+                                                        "load_reference",
+                                                        "sOLssOs",
+                                                        request.path.c_str(),
+                                                        constants.get(),
+                                                        static_cast<long long>(request.seed),
+                                                        request.mode.c_str(),
+                                                        request.precision.c_str(),
+                                                        request.upcast ? Py_True : Py_False,
+                                                        request.compileMode.c_str()));
+    if (!done)
+        return tl::unexpected(m_state->pythonFailure());
+    return m_state->afterLoad();
+}
+
+Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
+{
+    if (m_state->callable)
+        return failure("wire", "A model is already loaded in this phase.");
+    if (request.weightNames.size() != request.weightInfos.size()
+        || request.weights.size() != request.weightInfos.size())
+        return failure("wire", "The weights' names, descriptions and buffers differ in number.");
+    if (request.format == "native") {
+        const std::string library = request.folder + "/kernels.so";
+        std::error_code ignored;
+        auto names = installNativeModule(std::filesystem::exists(library, ignored) ? library : "",
+                                         m_state->log);
+        if (!names)
+            return failure("load", names.error());
+    }
+    std::vector<PyRef> weights, initInputs;
+    for (std::size_t i = 0; i < request.weights.size(); ++i) {
+        const void* address = nullptr;
+        auto tensor = mapTensor(
+            m_state->device, std::move(request.weights[i]), request.weightInfos[i], &address);
+        if (!tensor)
+            return tl::unexpected(tensor.error());
+        weights.push_back(std::move(*tensor));
+    }
+    for (const auto& value : request.initInputs) {
+        auto built = buildValue(value, {});
+        if (!built)
+            return failure("wire", built.error());
+        initInputs.push_back(std::move(*built));
+    }
+    const PyRef names = stringList(request.weightNames), tensors = objectList(weights),
+                init = objectList(initInputs);
+    const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
+                                                        "load_candidate",
+                                                        "sOOOOLss",
+                                                        request.folder.c_str(),
+                                                        init.get(),
+                                                        names.get(),
+                                                        tensors.get(),
+                                                        request.frozen ? Py_True : Py_False,
+                                                        static_cast<long long>(request.seed),
+                                                        request.mode.c_str(),
+                                                        request.precision.c_str()));
+    if (!done)
+        return tl::unexpected(m_state->pythonFailure());
+    if (auto synced = m_state->device.synchronise(); !synced)
+        return failure("load", synced.error());
+    return m_state->afterLoad();
+}
+
+Outcome<std::vector<protocol::ArmValue>> ModelHost::initInputs()
+{
+    const PyRef list =
+        PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "init_inputs", nullptr));
+    if (!list)
+        return tl::unexpected(m_state->pythonFailure());
+    std::vector<PyRef> tensors;
+    auto taken = takeApart(list.get(), tensors);
+    if (!taken)
+        return failure("init", "get_init_inputs() " + taken.error().message + ".");
+    if (!tensors.empty())
+        return failure(
+            "init",
+            "get_init_inputs() returns a tensor; only plain values can be given to a candidate.");
+    return taken->items;
+}
+
+Outcome<Described> ModelHost::weights()
+{
+    const PyRef pair =
+        PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "weights", nullptr));
+    if (!pair)
+        return tl::unexpected(m_state->pythonFailure());
+    std::vector<PyRef> tensors;
+    if (auto taken = takeApart(PyTuple_GetItem(pair.get(), 1), tensors); !taken)
+        return failure("load", taken.error());
+    auto infos = describeAll(tensors, m_state->device.name(), "load", "weight");
+    if (!infos)
+        return tl::unexpected(infos.error());
+    Described result;
+    result.tensors = std::move(*infos);
+    PyObject* const names = PyTuple_GetItem(pair.get(), 0);
+    for (Py_ssize_t i = 0; i < PyList_Size(names); ++i)
+        result.names.push_back(textOf(PyList_GetItem(names, i)));
+    return result;
+}
+
+Outcome<Described> ModelHost::makeInputs(std::int64_t seed, std::int64_t set)
+{
+    const PyRef list = PyRef::steal(PyObject_CallMethod(
+        m_state->runtime.get(), "make_inputs", "L", static_cast<long long>(seed)));
+    if (!list)
+        return tl::unexpected(m_state->pythonFailure());
+    InputSet made;
+    auto taken = takeApart(list.get(), made.tensors);
+    if (!taken)
+        return failure("inputs", "get_inputs() " + taken.error().message + ".");
+    auto infos = describeAll(made.tensors, m_state->device.name(), "inputs", "input");
+    if (!infos)
+        return tl::unexpected(infos.error());
+    made.arguments = taken->items;
+    Described result;
+    result.tensors = std::move(*infos);
+    result.values = made.arguments;
+    m_state->sets[set] = std::move(made);
+    return result;
+}
+
+Outcome<void> ModelHost::bindInputs(InputsRequest request)
+{
+    if (request.buffers.size() != request.infos.size())
+        return failure("wire", "The inputs' descriptions and buffers differ in number.");
+    InputSet bound;
+    bound.arguments = std::move(request.arguments);
+    bound.mutableIndexes = std::move(request.mutableIndexes);
+    // A second binding of a set replaces the first; its ranges would be stale.
+    if (m_state->sets.erase(request.set) > 0)
+        clearProtectedRanges();
+    for (std::size_t i = 0; i < request.buffers.size(); ++i) {
+        const void* address = nullptr;
+        auto tensor =
+            mapTensor(m_state->device, std::move(request.buffers[i]), request.infos[i], &address);
+        if (!tensor)
+            return tl::unexpected(tensor.error());
+        if (m_state->device.name() == "cpu")
+            addProtectedRange(address, request.infos[i].bytes(), static_cast<int>(i));
+        bound.tensors.push_back(std::move(*tensor));
+    }
+    for (const std::int64_t index : bound.mutableIndexes)
+        if (index < 0 || static_cast<std::size_t>(index) >= bound.tensors.size())
+            return failure("wire", "A mutable index is not the index of an input.");
+    auto arguments = m_state->argumentsOf(bound);
+    if (!arguments)
+        return tl::unexpected(arguments.error());
+    if (m_state->callable) {
+        const PyRef list = objectList(*arguments);
+        const PyRef done = PyRef::steal(
+            PyObject_CallMethod(m_state->runtime.get(), "check_supported", "O", list.get()));
+        if (!done)
+            return tl::unexpected(m_state->pythonFailure());
+    }
+    m_state->prepared.clear();
+    m_state->sets[request.set] = std::move(bound);
+    return {};
+}
+
+Outcome<InputSet*> ModelHost::State::findSet(std::int64_t id)
+{
+    const auto found = sets.find(id);
+    if (found == sets.end())
+        return failure("wire", "There is no input set " + std::to_string(id) + ".");
+    return &found->second;
+}
+
+Outcome<CallArguments> ModelHost::State::argumentsOf(const InputSet& set, std::vector<PyRef>* used)
+{
+    std::vector<PyRef> tensors = set.tensors;
+    for (const std::int64_t index : set.mutableIndexes) {
+        PyRef& tensor = tensors[static_cast<std::size_t>(index)];
+        auto copy = privateCopy(tensor.get());
+        if (!copy)
+            return failure("inputs", copy.error());
+        tensor = PyRef::steal(*copy);
+    }
+    CallArguments arguments;
+    for (const auto& value : set.arguments) {
+        auto built = buildValue(value, tensors);
+        if (!built)
+            return failure("wire", built.error());
+        arguments.push_back(std::move(*built));
+    }
+    if (used)
+        *used = std::move(tensors);
+    return arguments;
+}
+
+Outcome<void> ModelHost::fill(TensorGroup group,
+                              std::int64_t set,
+                              std::size_t first,
+                              std::vector<UniqueFd> buffers)
+{
+    std::vector<PyRef> tensors;
+    if (group == TensorGroup::Weights) {
+        const PyRef pair =
+            PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "weights", nullptr));
+        if (!pair)
+            return tl::unexpected(m_state->pythonFailure());
+        if (auto taken = takeApart(PyTuple_GetItem(pair.get(), 1), tensors); !taken)
+            return failure("load", taken.error());
+    } else if (group == TensorGroup::Inputs) {
+        auto found = m_state->findSet(set);
+        if (!found)
+            return tl::unexpected(found.error());
+        tensors = (*found)->afterRun.empty() ? (*found)->tensors : (*found)->afterRun;
+    } else if (group == TensorGroup::Outputs) {
+        tensors = m_state->outputs;
+    } else {
+        return failure("wire", "There is no such group of tensors.");
+    }
+    if (first > tensors.size() || buffers.size() > tensors.size() - first)
+        return failure("wire",
+                       "There are " + std::to_string(tensors.size())
+                           + " tensors to copy, and buffers for "
+                           + std::to_string(first + buffers.size()) + ".");
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        PyObject* const tensor = tensors[first + i].get();
+        auto info = describeTensor(tensor, m_state->device.name());
+        if (!info)
+            return failure("contract",
+                           "tensor " + std::to_string(first + i) + " " + info.error().message
+                               + ".");
+        auto memory = m_state->device.map(std::move(buffers[i]), info->bytes(), true);
+        if (!memory)
+            return failure("wire", memory.error());
+        if (auto copied = copyOut(tensor, memory->get(), m_state->device.name()); !copied)
+            return failure("forward", copied.error());
+        if (auto synced = m_state->device.synchronise(); !synced)
+            return failure("forward", synced.error());
+    }
+    return {};
+}
+
+} // namespace lathe::arm

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device.h"
+#include "failure.h"
+
+#include <lathe/protocol/arm_wire.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::arm {
+
+struct ReferenceRequest
+{
+    std::string path;
+    std::string compileMode;
+    std::vector<std::string> constants; ///< name, literal, name, literal ...
+    std::int64_t seed = 0;
+    std::string mode;
+    std::string precision;
+    bool upcast = false;
+};
+
+struct CandidateRequest
+{
+    std::string folder;
+    std::string format;
+    std::vector<protocol::ArmValue> initInputs;
+    std::vector<std::string> weightNames;
+    std::vector<protocol::TensorInfo> weightInfos;
+    std::vector<UniqueFd> weights;
+    bool frozen = false;
+    std::int64_t seed = 0;
+    std::string mode;
+    std::string precision;
+};
+
+struct InputsRequest
+{
+    std::int64_t set = 0;
+    std::vector<protocol::TensorInfo> infos;
+    std::vector<protocol::ArmValue> arguments;
+    std::vector<std::int64_t> mutableIndexes; ///< of the arguments' tensors
+    std::vector<UniqueFd> buffers;
+};
+
+struct Described
+{
+    std::vector<std::string> names; ///< weights
+    std::vector<protocol::TensorInfo> tensors;
+    std::vector<protocol::ArmValue> values;
+    std::vector<std::int64_t>
+        aliases; ///< per output tensor: the input it shares memory with, or -1
+};
+
+struct Timing
+{
+    double totalSeconds = 0;
+    double eventSeconds = -1; ///< negative: the device has no events
+};
+
+struct TraceResult
+{
+    std::string chromeJson;
+    double ownKernelSeconds = 0;
+    double spanSeconds = 0;
+};
+
+enum class TensorGroup : std::int64_t { Weights = 0, Inputs = 1, Outputs = 2 };
+
+/// The model of one phase with its inputs and outputs: everything a request asks of Python. One per
+/// process, used from the control thread; no exception leaves it.
+class ModelHost
+{
+public:
+    /// The interpreter must run. device must outlive the host; phase is the process's name in a
+    /// trace.
+    ModelHost(Device& device, std::string phase);
+    ~ModelHost();
+    ModelHost(const ModelHost&) = delete;
+    ModelHost& operator=(const ModelHost&) = delete;
+
+    Outcome<void> loadReference(const ReferenceRequest& request);
+    Outcome<void> loadCandidate(CandidateRequest request);
+    Outcome<std::vector<protocol::ArmValue>> initInputs();
+    Outcome<Described> weights();
+    Outcome<Described> makeInputs(std::int64_t seed, std::int64_t set);
+    Outcome<void> bindInputs(InputsRequest request);
+    /// Copies tensors [first, first + buffers) of the group out. set only counts for inputs: after
+    /// a Run these are the mutable arguments as forward left them.
+    Outcome<void>
+    fill(TensorGroup group, std::int64_t set, std::size_t first, std::vector<UniqueFd> buffers);
+    Outcome<Described> run(std::int64_t set, bool golden);
+    /// Makes the private copies that the next time() with the same sets and calls needs, so that
+    /// they are not timed.
+    Outcome<void> prepare(const std::vector<std::int64_t>& sets, std::int64_t calls);
+    Outcome<Timing>
+    time(const std::vector<std::int64_t>& sets, std::int64_t calls, std::uint64_t flushBytes);
+    Outcome<TraceResult> trace(std::int64_t set, std::int64_t calls);
+
+private:
+    struct State;
+    std::unique_ptr<State> m_state;
+};
+
+} // namespace lathe::arm
