@@ -1,3 +1,8 @@
-# cmake -DIN=kernels.ptx -DOUT=kernels_ptx.cpp -P embed_text.cmake: the PTX as a C++ string.
+# cmake -DIN=kernels.ptx -DOUT=kernels_ptx.cpp -DNAME=kKernelsPtx [-DHEADER=driver_api.h] -P embed_text.cmake:
+# the PTX as a C++ string in namespace lathe::cuda.
 file(READ ${IN} text)
-file(WRITE ${OUT} "#include \"driver_api.h\"\nnamespace lathe::cuda {\nconst char* const kKernelsPtx = R\"PTX(${text})PTX\";\n}\n")
+set(include "")
+if(HEADER)
+  set(include "#include \"${HEADER}\"\n")
+endif()
+file(WRITE ${OUT} "${include}namespace lathe::cuda {\nextern const char* const ${NAME};\nconst char* const ${NAME} = R\"PTX(${text})PTX\";\n}\n")

@@ -37,8 +37,8 @@ OwnKernels OwnKernels::ofThisProcess()
 
 bool OwnKernels::contains(std::string_view mangledName)
 {
-    if (mangledName.starts_with(kGenerated)) {
-        return true;
+    if (mangledName.empty() || mangledName.starts_with(kGenerated)) {
+        return !mangledName.empty();
     }
     const auto [it, isNew] = m_known.try_emplace(std::string(mangledName), false);
     if (isNew) {
