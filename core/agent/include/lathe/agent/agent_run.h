@@ -68,6 +68,8 @@ struct AgentRunOptions
     std::filesystem::path blobFolder;     ///< whole tool outputs by SHA-256
     std::filesystem::path promptFolder;   ///< resources/prompts
     std::filesystem::path recordFile;     ///< where the raw-byte tap writes; empty: nowhere
+    std::filesystem::path profilesFile; ///< endpoint profiles; empty: configFolder()/endpoints.json
+    double replayPace = 1;              ///< of a recording's pauses; 0: none
     AgentLimits limits;
 };
 
