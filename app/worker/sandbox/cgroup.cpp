@@ -202,9 +202,21 @@ Result<UniqueFd> CgroupPool::makeIn(const fs::path& folder)
     return procs;
 }
 
-Result<std::vector<UniqueFd>> CgroupPool::make(std::uint64_t memoryBytes, int maxProcesses)
+Result<CgroupPool::Lease> CgroupPool::make(std::uint64_t memoryBytes, int maxProcesses)
 {
-    sweep();
+    Lease lease;
+    lease.lock = std::unique_lock(m_mutex);
+    auto procs = makeLocked(memoryBytes, maxProcesses);
+    if (!procs) {
+        return tl::unexpected(procs.error());
+    }
+    lease.procs = std::move(*procs);
+    return lease;
+}
+
+Result<std::vector<UniqueFd>> CgroupPool::makeLocked(std::uint64_t memoryBytes, int maxProcesses)
+{
+    sweepLocked();
     const std::string name =
         std::string(kPrefix) + std::to_string(::getpid()) + "-" + std::to_string(++m_next);
     std::vector<UniqueFd> fds;
@@ -243,6 +255,12 @@ Result<std::vector<UniqueFd>> CgroupPool::make(std::uint64_t memoryBytes, int ma
 }
 
 void CgroupPool::sweep()
+{
+    const std::lock_guard lock(m_mutex);
+    sweepLocked();
+}
+
+void CgroupPool::sweepLocked()
 {
     std::erase_if(m_live, [](const fs::path& folder) {
         return ::rmdir(folder.c_str()) == 0 || errno == ENOENT;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,16 @@ public:
     [[nodiscard]] bool limitsProcesses() const { return m_pids.version != 0; }
     /// "cgroup v1 at /sys/fs/cgroup/memory", or why there is none.
     [[nodiscard]] std::string describe() const;
-    /// The open cgroup.procs files of a fresh group with these limits; empty where nothing is
-    /// writable.
-    Result<std::vector<UniqueFd>> make(std::uint64_t memoryBytes, int maxProcesses);
+    /// The open cgroup.procs files of a fresh group; the pool stays locked while it lives, because
+    /// an empty group that nobody has entered yet would be swept.
+    struct Lease
+    {
+        std::unique_lock<std::mutex> lock;
+        std::vector<UniqueFd> procs;
+    };
+    /// A fresh group with these limits; without files where nothing is writable.
+    Result<Lease> make(std::uint64_t memoryBytes, int maxProcesses);
     void sweep();
-    /// From now on as if no controller were writable (a limit that was set did not hold).
-    void giveUpMemory() { m_memory = {}; }
 
 private:
     struct Controller
@@ -41,9 +46,12 @@ private:
         std::filesystem::path base;
     };
     static Controller find(const std::string& name);
+    Result<std::vector<UniqueFd>> makeLocked(std::uint64_t memoryBytes, int maxProcesses);
+    void sweepLocked();
     static void removeStale(const std::filesystem::path& base);
     Result<UniqueFd> makeIn(const std::filesystem::path& folder);
 
+    std::mutex m_mutex;
     Controller m_memory;
     Controller m_pids;
     std::vector<std::filesystem::path> m_live;

@@ -122,7 +122,7 @@ Result<process::Child> Sandbox::start(const SandboxOptions& options) const
         spawnOptions.passFds.insert(spawnOptions.passFds.begin(),
                                     {{null.get(), 1}, {null.get(), 2}});
     }
-    std::vector<UniqueFd> groups;
+    CgroupPool::Lease groups;
     if (isolated()) {
         LaunchPlan plan;
         plan.bwrap = m_bwrap;
@@ -135,7 +135,7 @@ Result<process::Child> Sandbox::start(const SandboxOptions& options) const
             return tl::unexpected(made.error());
         }
         groups = std::move(*made);
-        for (const UniqueFd& group : groups) {
+        for (const UniqueFd& group : groups.procs) {
             spawnOptions.enterCgroups.push_back(group.get());
         }
     } else {

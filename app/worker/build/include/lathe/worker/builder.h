@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace lathe::worker {
 
@@ -24,15 +25,15 @@ struct BuilderSettings
     std::filesystem::path
         cacheFolder; ///< content-hash cache, pruned to maxCacheBytes, least recently used first
     std::uint64_t maxCacheBytes = 2ull << 30;
-    std::filesystem::path includeFolder; ///< lathe/kernel.h and tvm/ffi/c_api.h, dlpack
+    std::vector<std::filesystem::path> includeFolders; ///< lathe/kernel.h; tvm/ffi/c_api.h, dlpack
     std::filesystem::path cxx = "g++";
     std::filesystem::path nvcc;  ///< empty: CUDA candidates are refused with the reason
     std::string cudaArch = "90"; ///< compute capability of the target
     double timeoutSeconds = 120;
 };
 
-/// Compiles candidates inside the sandbox. Cache key: sources, headers of includeFolder, flags,
-/// toolchain version. Failures are never cached. Used from the evaluation thread.
+/// Compiles candidates inside the sandbox. Cache key: sources, headers of includeFolders, flags,
+/// toolchain version, processor. Failures are never cached. Used from the evaluation thread.
 class Builder
 {
 public:
@@ -45,9 +46,14 @@ public:
     [[nodiscard]] std::string toolchain() const;
 
 private:
+    Result<BuildOutcome> compileAndPublish(const protocol::CandidateSpec& candidate,
+                                           bool cuda,
+                                           const std::string& key,
+                                           int cancelFd);
     const Sandbox& m_sandbox;
     BuilderSettings m_settings;
     std::string m_toolchain;
+    std::string m_environmentHash; ///< of headers, toolchain and processor
 };
 
 } // namespace lathe::worker
