@@ -14,8 +14,8 @@
 
 namespace lathe::arm {
 
-/// The memory, clock and activity trace of the device that a phase works on. One per phase process, made after the
-/// fork, used from the phase's only control thread. No function throws.
+/// The memory, clock and activity trace of the device that a phase works on. One per phase process,
+/// made after the fork, used from the phase's only control thread. No function throws.
 class Device
 {
 public:
@@ -24,13 +24,15 @@ public:
     /// torch's name: "cpu", "cuda:0".
     [[nodiscard]] virtual std::string name() const = 0;
 
-    /// First touch of the device in this process (CUDA: cuInit, the primary context). Before any torch operation.
+    /// First touch of the device in this process (CUDA: cuInit, the primary context). Before any
+    /// torch operation.
     virtual Result<void> open() = 0;
 
-    /// Maps a buffer that the judge shares: a memfd on the CPU, a VMM allocation's POSIX handle on CUDA. The pointer
-    /// is the address that kernels use; letting go of it unmaps. Read-only means that the hardware refuses writes.
-    /// A buffer smaller than bytes is an error.
-    virtual Result<std::shared_ptr<void>> map(UniqueFd buffer, std::uint64_t bytes, bool writable) = 0;
+    /// Maps a buffer that the judge shares: a memfd on the CPU, a VMM allocation's POSIX handle on
+    /// CUDA. The pointer is the address that kernels use; letting go of it unmaps. Read-only means
+    /// that the hardware refuses writes. A buffer smaller than bytes is an error.
+    virtual Result<std::shared_ptr<void>>
+    map(UniqueFd buffer, std::uint64_t bytes, bool writable) = 0;
 
     /// Waits for all queued work; reports what a kernel did wrong (CUDA's sticky errors).
     virtual Result<void> synchronise() = 0;
@@ -38,12 +40,13 @@ public:
     /// Streams over that many bytes so that the caches hold nothing of earlier calls.
     virtual Result<void> flush(std::uint64_t bytes) = 0;
 
-    /// Event timing: seconds of device work queued between the two marks. Negative where the device has no events.
+    /// Event timing: seconds of device work queued between the two marks. Negative where the device
+    /// has no events.
     virtual Result<void> markStart() = 0;
     virtual Result<double> markStop() = 0;
 
-    /// Activity trace of the device alone (CUPTI); operators and native calls are recorded elsewhere. The spans that
-    /// come back are complete and in CLOCK_MONOTONIC. The CPU has none.
+    /// Activity trace of the device alone (CUPTI); operators and native calls are recorded
+    /// elsewhere. The spans that come back are complete and in CLOCK_MONOTONIC. The CPU has none.
     virtual Result<void> startTrace() = 0;
     virtual Result<std::vector<Span>> stopTrace() = 0;
 };

@@ -3,6 +3,7 @@
 #include "phase.h"
 
 #include "cpu/fault_report.h"
+#include "python/interpreter.h"
 #include "python/tensor_bridge.h"
 
 #include <optional>
@@ -237,6 +238,8 @@ void servePhase(int socket,
                 int threads,
                 const std::string& phaseName)
 {
+    resetFatalSignals();
+    dumpStackOnFatalSignals();
     installFaultReport(socket);
     auto device = makeDevice(deviceName);
     std::optional<Failure> broken;

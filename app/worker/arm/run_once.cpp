@@ -83,6 +83,8 @@ int runOnce(const RunOnceOptions& options)
         std::fprintf(stderr, "lathe-arm: %s\n", device.error().message.c_str());
         return kFailed;
     }
+    resetFatalSignals();
+    dumpStackOnFatalSignals();
     installFaultReport(-1);
     setThreadCount(options.threads);
     // Not destroyed: the interpreter is never finalised, the process ends with _exit.

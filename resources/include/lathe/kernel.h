@@ -407,7 +407,7 @@ int invoke(void (*function)(A...), const TVMFFIAny* args, std::int32_t count, TV
 /// Exports function (returning void) to Python as lathe_native.name.
 #define LATHE_EXPORT(name, function)                                                               \
     extern "C" __attribute__((visibility("default"))) int __tvm_ffi_##name(                        \
-        void*, const TVMFFIAny* args, int32_t count, TVMFFIAny* result)                            \
+        void*, const TVMFFIAny* latheArgs_, int32_t latheCount_, TVMFFIAny* latheResult_)          \
     {                                                                                              \
-        return ::lathe::detail::invoke(function, args, count, result);                             \
+        return ::lathe::detail::invoke(function, latheArgs_, latheCount_, latheResult_);           \
     }

@@ -109,6 +109,12 @@ CurrentKernel::~CurrentKernel()
     g_fault.kernel = m_before;
 }
 
+void resetFatalSignals()
+{
+    for (const int signal : kSignals)
+        std::signal(signal, SIG_DFL);
+}
+
 void installFaultReport(int socket)
 {
     g_fault.socket = socket;

@@ -21,6 +21,10 @@ private:
     const char* m_before;
 };
 
+/// Takes away the handlers that libraries installed at load (libtvm_ffi symbolises a C++ stack,
+/// which takes a second).
+void resetFatalSignals();
+
 /// Says on stderr what a fatal signal hit before the process dies of it: the kernel that ran, and
 /// whether the address lies in a read-only input. A write to such an input is also answered on the
 /// phase's socket as Failed "contract", because the judge should be able to say so instead of

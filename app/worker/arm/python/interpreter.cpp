@@ -99,6 +99,14 @@ Result<Versions> startInterpreter(const std::string& python)
     return versions;
 }
 
+void dumpStackOnFatalSignals()
+{
+    const PyRef handler = PyRef::steal(PyImport_ImportModule("faulthandler"));
+    const PyRef done =
+        PyRef::steal(handler ? PyObject_CallMethod(handler.get(), "enable", "i", 2) : nullptr);
+    PyErr_Clear();
+}
+
 int forkInterpreter()
 {
     PyOS_BeforeFork();

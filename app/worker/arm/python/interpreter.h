@@ -20,6 +20,9 @@ struct Versions
 /// before any fork.
 Result<Versions> startInterpreter(const std::string& python);
 
+/// Prints the Python stack to stderr when a fatal signal arrives, and then lets it kill.
+void dumpStackOnFatalSignals();
+
 /// fork() as CPython wants it. In the child the interpreter is usable.
 int forkInterpreter();
 

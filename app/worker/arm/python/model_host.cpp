@@ -3,9 +3,9 @@
 #include "python/model_host.h"
 
 #include "cpu/fault_report.h"
-#include "python/py_failure.h"
 #include "python/host_state.h"
 #include "python/native_module.h"
+#include "python/py_failure.h"
 #include "python/tensor_bridge.h"
 
 #include <filesystem>
