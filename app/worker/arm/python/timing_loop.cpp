@@ -240,13 +240,14 @@ ModelHost::time(const std::vector<std::int64_t>& sets, std::int64_t calls, std::
         if (!last)
             return tl::unexpected(m_state->pythonFailure("forward"));
     }
-    if (auto synced = m_state->device.synchronise(); !synced)
-        return failure("forward", synced.error());
-    timing.totalSeconds = static_cast<double>(monotonicNs() - startNs) * 1e-9;
+    // The mark is queued right behind the calls: after a wait it would count the wait as well.
     auto events = m_state->device.markStop();
     if (!events)
         return failure("forward", events.error());
     timing.eventSeconds = *events;
+    if (auto synced = m_state->device.synchronise(); !synced)
+        return failure("forward", synced.error());
+    timing.totalSeconds = static_cast<double>(monotonicNs() - startNs) * 1e-9;
     if (auto taken = m_state->takeOutputs(last, {}); !taken)
         return tl::unexpected(taken.error());
     return timing;
