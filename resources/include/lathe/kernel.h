@@ -21,8 +21,11 @@
 #include <tvm/ffi/c_api.h>
 #include <type_traits>
 
-// Weak, so that the library also loads where libtvm_ffi is absent (then a failure has no message).
+// Weak, so that the library loads in any host of this C ABI: Lathe's own error channel first
+// (libtvm_ffi symbolises a stack for every error, which takes a second), then libtvm_ffi's, then
+// none.
 extern "C" {
+__attribute__((weak)) void latheRaiseError(const char* message);
 __attribute__((weak)) void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
 __attribute__((weak)) void* TVMFFIEnvGetStream(int32_t deviceType, int32_t deviceId);
 }
@@ -375,7 +378,9 @@ void apply(void (*function)(A...), const TVMFFIAny* args, Indexes<I...>)
 
 inline int raise(const char* message)
 {
-    if (TVMFFIErrorSetRaisedFromCStr)
+    if (latheRaiseError)
+        latheRaiseError(message);
+    else if (TVMFFIErrorSetRaisedFromCStr)
         TVMFFIErrorSetRaisedFromCStr("RuntimeError", message);
     return -1;
 }

@@ -16,6 +16,19 @@
 #include <list>
 #include <optional>
 #include <tvm/ffi/c_api.h>
+#include <utility>
+
+namespace {
+
+// Per thread, because kernels may be called from any. kernel.h finds the setter by name.
+thread_local std::string t_raised;
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"), used)) void latheRaiseError(const char* message)
+{
+    t_raised = message;
+}
 
 namespace lathe::arm {
 namespace {
@@ -50,6 +63,8 @@ struct Kernels
 
 std::string takeRaised(const Kernel& kernel)
 {
+    if (!t_raised.empty())
+        return kernel.name + ": " + std::exchange(t_raised, {});
     TVMFFIObjectHandle raised = nullptr;
     if (kernel.errors.moveFromRaised)
         kernel.errors.moveFromRaised(&raised);

@@ -16,12 +16,21 @@ OWN_FILE = "<lathe>"
 NARROW_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
+# In the zygote: phases neither walk nor, by writing counters, copy what all of them share.
+gc.collect()
+gc.freeze()
+
+
 class ArmError(Exception):
     """A failure that is already one sentence for a person."""
 
 
 class Float64Everywhere(TorchDispatchMode):
     """The golden's arithmetic: a cast to a narrower float inside forward must not cost precision."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # else torch imports its compiler (a second) only to keep out of this method
 
     def __torch_dispatch__(self, function, kinds, args=(), kwargs=None):
         def widen(value):
@@ -107,7 +116,7 @@ class Host:
         self.model = self.call = model
 
     def settle(self):
-        # What was loaded lives as long as the process: the collector need not walk it between timed calls.
+        # What was loaded lives as long as the process: the collector need not walk it between calls.
         gc.collect()
         gc.freeze()
 
