@@ -267,6 +267,14 @@ private:
     double m_childUs = 0;
 };
 
+void endAll(const std::vector<ProbeChild>& children)
+{
+    for (const ProbeChild& child : children) {
+        ::kill(child.pid, SIGKILL);
+        ::waitpid(child.pid, nullptr, 0);
+    }
+}
+
 } // namespace
 
 int main()
@@ -285,6 +293,7 @@ int main()
     auto device = worker::CudaDevice::open(0);
     if (!device) {
         std::printf("skip %s\n", device.error().message.c_str());
+        endAll(children);
         return 77;
     }
     const auto& facts = (*device)->facts();
@@ -305,9 +314,6 @@ int main()
         probe.next(children[5]);
         probe.upgrade(children[3]);
     }
-    for (ProbeChild& child : children) {
-        ::kill(child.pid, SIGKILL);
-        ::waitpid(child.pid, nullptr, 0);
-    }
+    endAll(children);
     return report.failed() ? 1 : 0;
 }
