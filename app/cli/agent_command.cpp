@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent_session.h"
+#include "commands.h"
+#include "trajectory_printer.h"
+
+#include <lathe/agent/agent_run.h>
+#include <lathe/base/json.h>
+
+#include <nlohmann/json.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace lathe::cli {
+
+namespace {
+
+struct RunOptions : CommonOptions
+{
+    std::string task;
+    std::string provider;
+    std::string from;
+    int turns = 200;
+    double maxSeconds = 3600;
+    std::optional<double> cost;
+};
+
+/// "replay:FILE" names the file as seen from here, whatever folder the session works in.
+std::string absoluteProvider(const std::string& provider)
+{
+    constexpr std::string_view kReplay = "replay:";
+    if (!provider.starts_with(kReplay))
+        return provider;
+    std::error_code ignored;
+    const std::filesystem::path file(provider.substr(kReplay.size()));
+    return std::string(kReplay)
+           + (std::filesystem::exists(file, ignored)
+                  ? std::filesystem::absolute(file, ignored).string()
+                  : file.string());
+}
+
+int runAgentCommand(const RunOptions& options)
+{
+    Loop loop;
+    auto host = Host::open(loop, options);
+    if (!host)
+        return reportError(host.error(), Phase::Input, options.json);
+    auto task = (*host)->openTask(options.task);
+    if (!task)
+        return reportError(task.error(), Phase::Input, options.json);
+    session::AgentOptions agentOptions;
+    agentOptions.provider = absoluteProvider(options.provider);
+    agentOptions.maxTurns = options.turns;
+    agentOptions.maxSeconds = options.maxSeconds;
+    agentOptions.maxCost = options.cost;
+    if (!options.from.empty()) {
+        auto from = (*host)->addSolution(*task, options.from, options.format);
+        if (!from)
+            return reportError(from.error(), Phase::Input, options.json);
+        agentOptions.from = *from;
+    }
+    const bool replay = agentOptions.provider.starts_with("replay:");
+    TrajectoryPrinter printer(replay);
+    const bool ndjson = options.progress == "ndjson";
+    if (replay && !options.json)
+        Terminal::line("The model's words are recorded; every tool runs live on this machine.");
+    auto outcome =
+        runAgent(**host, task->row.id, agentOptions, [&](const session::TrajectoryItem& item) {
+            if (ndjson && !item.partial)
+                std::fputs((trajectoryJson(item) + "\n").c_str(), stderr);
+            if (!options.json)
+                printer.print(item);
+        });
+    if (!outcome)
+        return reportError(outcome.error(),
+                           outcome.error().code == ErrorCode::Cancelled ? Phase::Work
+                                                                        : Phase::Input,
+                           options.json);
+    if (options.json) {
+        nlohmann::ordered_json document = {{"schema", "lathe.agent/1"},
+                                           {"run", outcome->run.run},
+                                           {"task", task->task.spec.key},
+                                           {"provider", outcome->run.provider},
+                                           {"replay", outcome->run.replay},
+                                           {"stopReason", outcome->run.stopReason},
+                                           {"steps", outcome->run.steps},
+                                           {"candidates", nlohmann::ordered_json::array()}};
+        for (const session::CandidateRow& row : outcome->candidates)
+            document["candidates"].push_back(
+                {{"id", row.id.text()},
+                 {"number", row.number},
+                 {"verdict",
+                  row.verdict ? nlohmann::ordered_json(protocol::toString(*row.verdict))
+                              : nlohmann::ordered_json()}});
+        if (outcome->best)
+            document["best"] = evaluation::toDocument(*outcome->best);
+        Terminal::line(dumpJson(document, 2));
+    } else {
+        const Terminal terminal;
+        Terminal::line(fmt::format("\nrun {}: {} after {} steps",
+                                   outcome->run.run,
+                                   outcome->run.stopReason,
+                                   outcome->run.steps));
+        printCandidates(terminal, outcome->candidates);
+    }
+    return exitCodeOf(outcome->run);
+}
+
+struct ShowOptions : CommonOptions
+{
+    std::string run;
+};
+
+int runTrajectoryShow(const ShowOptions& options)
+{
+    Result<std::vector<agent::TrajectoryItem>> items = fail(ErrorCode::NotFound, "");
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(options.run, ignored)) {
+        items = agent::readTrajectory(options.run);
+    } else {
+        Loop loop;
+        auto host = Host::open(loop, options, false);
+        if (!host)
+            return reportError(host.error(), Phase::Input, options.json);
+        items = await<std::vector<agent::TrajectoryItem>>(
+            loop, [&](session::Callback<std::vector<agent::TrajectoryItem>> done) {
+                (*host)->session().trajectory(options.run, std::move(done));
+            });
+    }
+    if (!items)
+        return reportError(items.error(), Phase::Input, options.json);
+    if (options.json) {
+        Terminal::raw("{\"schema\": \"lathe.trajectory.items/1\", \"items\": [");
+        for (std::size_t i = 0; i < items->size(); ++i)
+            Terminal::raw((i > 0 ? ",\n" : "\n") + trajectoryJson((*items)[i]));
+        Terminal::line("\n]}");
+        return kCorrect;
+    }
+    TrajectoryPrinter printer(false);
+    for (const agent::TrajectoryItem& item : *items)
+        printer.print(item);
+    return kCorrect;
+}
+
+} // namespace
+
+void addAgentCommands(CLI::App& app, Invocation& invocation)
+{
+    auto options = std::make_shared<RunOptions>();
+    CLI::App* command = app.add_subcommand("agent", "Let a model write, check and measure kernels");
+    command->add_option("TASK", options->task, "Task folder, .py file or the id of a shipped task")
+        ->required();
+    command->add_option("--provider", options->provider, "Endpoint profile's name, or replay:FILE")
+        ->required();
+    command->add_option("--from", options->from, "Start from this solution or candidate");
+    command->add_option("--turns", options->turns, "Most model turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--cost", options->cost, "Most US dollars")->check(CLI::PositiveNumber);
+    command->add_option("--max-time", options->maxSeconds, "Most seconds")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    addSessionOptions(*command, *options);
+    addOutputOptions(*command, *options);
+    command->callback([options, &invocation] {
+        invocation.run = [options] { return runAgentCommand(*options); };
+    });
+
+    CLI::App* group = app.add_subcommand("trajectory", "Show what an agent run did");
+    group->require_subcommand(1);
+    auto show = std::make_shared<ShowOptions>();
+    CLI::App* showCommand = group->add_subcommand("show", "Every step of a run");
+    showCommand->add_option("RUN", show->run, "Run's id, or a trajectory file")->required();
+    addSessionOptions(*showCommand, *show);
+    addOutputOptions(*showCommand, *show);
+    showCommand->callback(
+        [show, &invocation] { invocation.run = [show] { return runTrajectoryShow(*show); }; });
+}
+
+} // namespace lathe::cli

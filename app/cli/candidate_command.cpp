@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+#include "host.h"
+#include "terminal.h"
+
+#include <lathe/base/json.h>
+
+#include <nlohmann/json.hpp>
+
+#include <CLI/CLI.hpp>
+
+namespace lathe::cli {
+
+namespace {
+
+struct CandidateOptions : CommonOptions
+{
+    std::string candidate;
+    std::string as;
+    std::string out;
+    std::string note;
+    bool withdraw = false;
+};
+
+int runExport(const CandidateOptions& options)
+{
+    Loop loop;
+    auto host = Host::open(loop, options, false);
+    if (!host)
+        return reportError(host.error(), Phase::Input, options.json);
+    auto row = (*host)->findCandidate(options.candidate);
+    if (!row)
+        return reportError(row.error(), Phase::Input, options.json);
+    auto files = await<std::vector<std::filesystem::path>>(
+        loop, [&](session::Callback<std::vector<std::filesystem::path>> done) {
+            (*host)->session().exportCandidate(row->id, options.as, options.out, std::move(done));
+        });
+    if (!files)
+        return reportError(files.error(), Phase::Input, options.json);
+    if (options.json) {
+        nlohmann::ordered_json document = {{"schema", "lathe.export/1"},
+                                           {"candidate", row->id.text()},
+                                           {"as", options.as},
+                                           {"files", nlohmann::ordered_json::array()}};
+        for (const auto& file : *files)
+            document["files"].push_back(file.string());
+        Terminal::line(dumpJson(document, 2));
+    } else {
+        for (const auto& file : *files)
+            Terminal::line("wrote " + file.string());
+    }
+    return kCorrect;
+}
+
+int runAccept(const CandidateOptions& options)
+{
+    Loop loop;
+    auto host = Host::open(loop, options, false);
+    if (!host)
+        return reportError(host.error(), Phase::Input, options.json);
+    auto row = (*host)->findCandidate(options.candidate);
+    if (!row)
+        return reportError(row.error(), Phase::Input, options.json);
+    nlohmann::ordered_json document = {{"schema", "lathe.accept/1"},
+                                       {"candidate", row->id.text()},
+                                       {"withdrawn", options.withdraw}};
+    if (options.withdraw) {
+        auto done = await<void>(loop, [&](session::Callback<void> callback) {
+            (*host)->session().withdrawAccept(row->id, options.note, std::move(callback));
+        });
+        if (!done)
+            return reportError(done.error(), Phase::Input, options.json);
+    } else {
+        auto record = await<session::AcceptRecord>(
+            loop, [&](session::Callback<session::AcceptRecord> callback) {
+                (*host)->session().accept(row->id, options.note, std::move(callback));
+            });
+        if (!record) // refused with the reason: the candidate is not what accepting needs
+            return reportError(record.error(), Phase::Input, options.json);
+        document["record"] = {{"id", record->id},
+                              {"evaluation", record->evaluation.text()},
+                              {"who", record->who},
+                              {"when", record->when},
+                              {"note", record->note},
+                              {"publicKey", record->publicKey},
+                              {"signature", record->signature}};
+    }
+    if (options.json)
+        Terminal::line(dumpJson(document, 2));
+    else
+        Terminal::line(options.withdraw ? "acceptance withdrawn"
+                                        : "accepted and signed; \"lathe accept " + options.candidate
+                                              + " --withdraw\" takes it back");
+    return kCorrect;
+}
+
+} // namespace
+
+void addCandidateCommands(CLI::App& app, Invocation& invocation)
+{
+    auto options = std::make_shared<CandidateOptions>();
+    CLI::App* command = app.add_subcommand("export", "Write a candidate for use elsewhere");
+    command->add_option("CANDIDATE", options->candidate, "Id, its beginning, or TASK#NUMBER")
+        ->required();
+    command->add_option("--as", options->as, "kernelbench (one .py file) or cpp (sources)")
+        ->required()
+        ->check(CLI::IsMember({"kernelbench", "cpp"}));
+    command->add_option("--out", options->out, "Folder to write to")->required();
+    addSessionOptions(*command, *options);
+    addOutputOptions(*command, *options);
+    command->callback(
+        [options, &invocation] { invocation.run = [options] { return runExport(*options); }; });
+
+    auto accept = std::make_shared<CandidateOptions>();
+    CLI::App* acceptCommand =
+        app.add_subcommand("accept", "Accept a candidate's evaluation: signed, reversible");
+    acceptCommand->add_option("CANDIDATE", accept->candidate, "Id, its beginning, or TASK#NUMBER")
+        ->required();
+    acceptCommand->add_option("--note", accept->note, "Why");
+    acceptCommand->add_flag("--withdraw", accept->withdraw, "Take the acceptance back");
+    addSessionOptions(*acceptCommand, *accept);
+    addOutputOptions(*acceptCommand, *accept);
+    acceptCommand->callback(
+        [accept, &invocation] { invocation.run = [accept] { return runAccept(*accept); }; });
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <lathe/base/files.h>
+#include <lathe/base/json.h>
+
+#include <nlohmann/json.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+namespace lathe::cli {
+
+void addOutputOptions(CLI::App& command, OutputOptions& options)
+{
+    command.add_flag(
+        "--json", options.json, "One JSON document on stdout; everything else goes to stderr");
+    command
+        .add_option("--progress", options.progress, "\"ndjson\": one JSON object a line on stderr")
+        ->check(CLI::IsMember({"ndjson"}));
+}
+
+void addSessionOptions(CLI::App& command, CommonOptions& options)
+{
+    command.add_option("--target", options.target, "Where evaluations run")->capture_default_str();
+    command.add_option("--device", options.device, "cpu or cuda")->capture_default_str();
+    command.add_option(
+        "--workspace",
+        options.workspace,
+        "Folder of the workspace (created when absent; else LATHE_WORKSPACE or the data folder)");
+}
+
+void addEvaluationOptions(CLI::App& command, CommonOptions& options)
+{
+    command.add_option("--tier", options.tier, "How much is checked and measured")
+        ->check(CLI::IsMember({"quick", "full", "accept"}))
+        ->capture_default_str();
+    command.add_option("--until", options.until, "The last phase to run")
+        ->check(CLI::IsMember({"build", "verify", "bench", "profile"}))
+        ->capture_default_str();
+    command
+        .add_option(
+            "--variant", options.variants, "Only these variants (repeat or separate by commas)")
+        ->delimiter(',');
+    command.add_option("--against", options.against, "Baseline arms, e.g. eager,compile:default")
+        ->delimiter(',');
+    command.add_option("--min-time", options.minSeconds, "Least sampling seconds per arm")
+        ->check(CLI::NonNegativeNumber);
+    command
+        .add_option("--max-noise",
+                    options.maxNoisePercent,
+                    "Sample until the interval is this narrow, per cent")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--timeout", options.timeoutSeconds, "Seconds for one evaluation")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--replay-seed",
+                       options.replaySeed,
+                       "Inputs from this seed: the result is \"replayed\" and not kept");
+}
+
+session::EvaluateOptions toEvaluateOptions(const CommonOptions& options)
+{
+    session::EvaluateOptions out;
+    out.tier = protocol::tierFromString(options.tier).value_or(protocol::Tier::Full);
+    out.until = protocol::untilFromString(options.until).value_or(protocol::Until::Profile);
+    out.variants = options.variants;
+    out.against = options.against;
+    out.minSeconds = options.minSeconds;
+    out.maxNoisePercent = options.maxNoisePercent;
+    out.timeoutSeconds = options.timeoutSeconds;
+    out.replaySeed = options.replaySeed;
+    return out;
+}
+
+std::filesystem::path workspaceOf(const CommonOptions& options)
+{
+    if (!options.workspace.empty())
+        return options.workspace;
+    if (const char* named = std::getenv("LATHE_WORKSPACE");
+        named != nullptr && *named != '\0') // NOLINT(concurrency-mt-unsafe)
+        return named;
+    return dataFolder() / "workspace";
+}
+
+Result<std::string> deviceOf(const CommonOptions& options)
+{
+    if (options.target != "local") {
+        return fail(ErrorCode::Unsupported,
+                    "There is no target named " + options.target
+                        + ": only \"local\" is known here.");
+    }
+    std::string device = options.device == "0" ? "cuda" : options.device;
+    if (device.ends_with(":0"))
+        device.resize(device.size() - 2);
+    if (device != "cpu" && device != "cuda") {
+        return fail(ErrorCode::Unsupported,
+                    "Device " + options.device
+                        + " cannot be used: cpu and cuda (the first GPU) are what there is.");
+    }
+    return device;
+}
+
+int exitCodeOf(const Error& error, Phase phase)
+{
+    switch (error.code) {
+    case ErrorCode::Cancelled:
+        return kInterrupted;
+    case ErrorCode::InvalidArgument:
+        return kUsage;
+    case ErrorCode::NotFound:
+    case ErrorCode::Io:
+    case ErrorCode::Parse:
+        return phase == Phase::Input               ? kUsage
+               : error.code == ErrorCode::NotFound ? kMachine
+                                                   : kInternal;
+    case ErrorCode::Unsupported:
+    case ErrorCode::Refused:
+        return kMachine;
+    case ErrorCode::Protocol:
+    case ErrorCode::Timeout:
+    case ErrorCode::Network:
+    case ErrorCode::Internal:
+        break;
+    }
+    return kInternal;
+}
+
+int reportError(const Error& error, Phase phase, bool json)
+{
+    const int code = exitCodeOf(error, phase);
+    std::fprintf(stderr, "lathe: %s\n", error.message.c_str());
+    if (!error.detail.empty())
+        std::fprintf(stderr, "%s\n", error.detail.c_str());
+    if (json) {
+        const nlohmann::ordered_json document = {
+            {"schema", "lathe.error/1"},
+            {"exitCode", code},
+            {"error",
+             {{"code", toString(error.code)},
+              {"message", error.message},
+              {"detail", error.detail}}},
+        };
+        std::fputs((dumpJson(document, 2) + "\n").c_str(), stdout);
+    }
+    return code;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace lathe::cli {
+
+/// What to tell somebody whose first word is no command; empty when it is one.
+std::optional<std::string> unknownCommandHint(const CLI::App& app,
+                                              const std::vector<std::string>& arguments);
+
+} // namespace lathe::cli
