@@ -21,6 +21,7 @@ struct ProtectedRange
 {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
+    std::int64_t set = 0;
 
     std::array<char, 512> packet{}; // encoded beforehand: nothing may allocate in a signal handler
     std::size_t packetBytes = 0;
@@ -136,7 +137,7 @@ void installFaultReport(int socket)
         sigaction(kSignals[i], &action, &g_fault.before[i]);
 }
 
-void addProtectedRange(const void* data, std::size_t bytes, int input)
+void addProtectedRange(const void* data, std::size_t bytes, int input, std::int64_t set)
 {
     if (g_fault.ranges == kMaxRanges || bytes == 0)
         return;
@@ -149,6 +150,7 @@ void addProtectedRange(const void* data, std::size_t bytes, int input)
     ProtectedRange& range = g_fault.range[g_fault.ranges];
     range.begin = reinterpret_cast<std::uintptr_t>(data);
     range.end = range.begin + bytes;
+    range.set = set;
     range.packetBytes = 0;
     if (packet && packet->size() <= range.packet.size()) {
         std::copy(packet->begin(), packet->end(), range.packet.begin());
@@ -157,9 +159,13 @@ void addProtectedRange(const void* data, std::size_t bytes, int input)
     ++g_fault.ranges;
 }
 
-void clearProtectedRanges()
+void removeProtectedRanges(std::int64_t set)
 {
-    g_fault.ranges = 0;
+    const auto begin = g_fault.range.begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(g_fault.ranges);
+    const auto kept =
+        std::remove_if(begin, end, [set](const ProtectedRange& range) { return range.set == set; });
+    g_fault.ranges = static_cast<std::size_t>(kept - begin);
 }
 
 void setFaultSerial(unsigned serial)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace lathe::arm {
@@ -31,9 +32,10 @@ void resetFatalSignals();
 /// "crashed". socket -1: stderr only.
 void installFaultReport(int socket);
 
-/// Declares [data, data + bytes) as read-only memory of the input with this number.
-void addProtectedRange(const void* data, std::size_t bytes, int input);
-void clearProtectedRanges();
+/// Declares [data, data + bytes) as read-only memory of the input with this number, in a set of
+/// inputs.
+void addProtectedRange(const void* data, std::size_t bytes, int input, std::int64_t set);
+void removeProtectedRanges(std::int64_t set);
 
 /// The serial that an answer from the signal handler must carry.
 void setFaultSerial(unsigned serial);

@@ -237,9 +237,9 @@ Outcome<void> ModelHost::bindInputs(InputsRequest request)
     InputSet bound;
     bound.arguments = std::move(request.arguments);
     bound.mutableIndexes = std::move(request.mutableIndexes);
-    // A second binding of a set replaces the first; its ranges would be stale.
-    if (m_state->sets.erase(request.set) > 0)
-        clearProtectedRanges();
+    // A second binding of a set replaces the first.
+    m_state->sets.erase(request.set);
+    removeProtectedRanges(request.set);
     for (std::size_t i = 0; i < request.buffers.size(); ++i) {
         const void* address = nullptr;
         auto tensor =
@@ -247,7 +247,7 @@ Outcome<void> ModelHost::bindInputs(InputsRequest request)
         if (!tensor)
             return tl::unexpected(tensor.error());
         if (m_state->device.name() == "cpu")
-            addProtectedRange(address, request.infos[i].bytes(), static_cast<int>(i));
+            addProtectedRange(address, request.infos[i].bytes(), static_cast<int>(i), request.set);
         bound.tensors.push_back(std::move(*tensor));
     }
     for (const std::int64_t index : bound.mutableIndexes)

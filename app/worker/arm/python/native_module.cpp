@@ -37,18 +37,19 @@ constexpr Py_ssize_t kMaxArguments = 64;
 constexpr const char* kKernelCapsule = "lathe.kernel";
 constexpr const char* kNamesCapsule = "lathe.kernels";
 
-/// libtvm_ffi's error functions, found at run time: the arm also works without that library.
-struct TvmErrors
+/// libtvm_ffi's functions, found at run time: the arm also works without that library.
+struct TvmFunctions
 {
     void (*moveFromRaised)(TVMFFIObjectHandle*) = nullptr;
     int (*decRef)(TVMFFIObjectHandle) = nullptr;
+    int (*setStream)(std::int32_t, std::int32_t, void*, void**) = nullptr;
 };
 
 struct Kernel
 {
     std::string name;
     TVMFFISafeCallType function = nullptr;
-    TvmErrors errors;
+    TvmFunctions tvm;
     SpanLog* log = nullptr;
     PyMethodDef definition{};
 };
@@ -66,14 +67,14 @@ std::string takeRaised(const Kernel& kernel)
     if (!t_raised.empty())
         return kernel.name + ": " + std::exchange(t_raised, {});
     TVMFFIObjectHandle raised = nullptr;
-    if (kernel.errors.moveFromRaised)
-        kernel.errors.moveFromRaised(&raised);
+    if (kernel.tvm.moveFromRaised)
+        kernel.tvm.moveFromRaised(&raised);
     if (!raised)
         return kernel.name + " failed without a message";
     const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(raised);
     std::string message = kernel.name + ": " + std::string(cell->message.data, cell->message.size);
-    if (kernel.errors.decRef)
-        kernel.errors.decRef(raised);
+    if (kernel.tvm.decRef)
+        kernel.tvm.decRef(raised);
     return message;
 }
 
@@ -127,8 +128,8 @@ PyObject* toPython(const Kernel& kernel, const TVMFFIAny& result)
     case kTVMFFIFloat:
         return PyFloat_FromDouble(result.v_float64);
     default:
-        if (result.type_index >= kTVMFFIStaticObjectBegin && kernel.errors.decRef)
-            kernel.errors.decRef(result.v_obj);
+        if (result.type_index >= kTVMFFIStaticObjectBegin && kernel.tvm.decRef)
+            kernel.tvm.decRef(result.v_obj);
         Py_RETURN_NONE;
     }
 }
@@ -151,6 +152,24 @@ int callKernel(const Kernel& kernel,
     return -1;
 }
 
+/// True when an argument lives on a CUDA device; then the kernel finds PyTorch's current stream of
+/// that device.
+bool onCuda(const TVMFFIAny* args, Py_ssize_t count, const TvmFunctions& tvm)
+{
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (args[i].type_index != kTVMFFIDLTensorPtr)
+            continue;
+        const DLDevice device = static_cast<const DLTensor*>(args[i].v_ptr)->device;
+        if (device.device_type != kDLCUDA)
+            continue;
+        if (tvm.setStream)
+            tvm.setStream(
+                device.device_type, device.device_id, currentCudaStream(device.device_id), nullptr);
+        return true;
+    }
+    return false;
+}
+
 PyObject* invoke(PyObject* self, PyObject* const* args, Py_ssize_t count)
 {
     const auto* kernel = static_cast<const Kernel*>(PyCapsule_GetPointer(self, kKernelCapsule));
@@ -168,6 +187,8 @@ PyObject* invoke(PyObject* self, PyObject* const* args, Py_ssize_t count)
     }
     TVMFFIAny result{};
     std::optional<std::string> thrown;
+    // On CUDA the call only launches; the kernel's own time comes from the device's trace.
+    const bool launches = onCuda(values.data(), count, kernel->tvm);
     const bool traced = kernel->log->active();
     const std::int64_t startNs = traced ? monotonicNs() : 0;
     PyThreadState* const thread = PyEval_SaveThread();
@@ -175,7 +196,11 @@ PyObject* invoke(PyObject* self, PyObject* const* args, Py_ssize_t count)
         callKernel(*kernel, values.data(), static_cast<std::int32_t>(count), result, thrown);
     PyEval_RestoreThread(thread);
     if (traced)
-        kernel->log->add(kernel->name, SpanCategory::Kernel, startNs, monotonicNs(), true);
+        kernel->log->add(kernel->name,
+                         launches ? SpanCategory::Runtime : SpanCategory::Kernel,
+                         startNs,
+                         monotonicNs(),
+                         !launches);
     if (status != 0) {
         const std::string message = toValidUtf8(thrown ? *thrown : takeRaised(*kernel));
         PyErr_SetString(PyExc_RuntimeError, message.c_str());
@@ -212,17 +237,19 @@ Result<void> findKernels(const std::string& path, Kernels& kernels, SpanLog& log
     if (!library)
         return fail(ErrorCode::InvalidArgument,
                     std::string("The kernels' library could not be loaded: ") + dlerror());
-    TvmErrors errors;
-    errors.moveFromRaised = reinterpret_cast<void (*)(TVMFFIObjectHandle*)>(
+    TvmFunctions tvm;
+    tvm.moveFromRaised = reinterpret_cast<void (*)(TVMFFIObjectHandle*)>(
         dlsym(RTLD_DEFAULT, "TVMFFIErrorMoveFromRaised"));
-    errors.decRef =
+    tvm.decRef =
         reinterpret_cast<int (*)(TVMFFIObjectHandle)>(dlsym(RTLD_DEFAULT, "TVMFFIObjectDecRef"));
+    tvm.setStream =
+        reinterpret_cast<decltype(tvm.setStream)>(dlsym(RTLD_DEFAULT, "TVMFFIEnvSetStream"));
     for (const std::string& name : *names) {
         Kernel kernel;
         kernel.name = name;
         kernel.function =
             reinterpret_cast<TVMFFISafeCallType>(dlsym(library, ("__tvm_ffi_" + name).c_str()));
-        kernel.errors = errors;
+        kernel.tvm = tvm;
         kernel.log = &log;
         if (kernel.function)
             kernels.all.push_back(std::move(kernel));

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 namespace lathe::arm {
@@ -188,6 +189,16 @@ bool toDlTensor(PyObjectPtr object, DLTensor& out)
     out.strides = const_cast<std::int64_t*>(tensor.strides().data());
     out.byte_offset = 0;
     return true;
+}
+
+void* currentCudaStream(int deviceIndex)
+{
+    try {
+        const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(deviceIndex));
+        return c10::impl::VirtualGuardImpl(at::kCUDA).getStream(device).native_handle();
+    } catch (const std::exception&) {
+        return nullptr; // the default stream
+    }
 }
 
 bool setGradEnabled(bool enabled)

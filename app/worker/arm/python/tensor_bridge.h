@@ -51,6 +51,9 @@ Result<PyObjectPtr> widened(PyObjectPtr tensor);
 /// layout or a dtype that DLPack has no word for.
 bool toDlTensor(PyObjectPtr tensor, DLTensor& out);
 
+/// PyTorch's current stream of the CUDA device with this index, as cudaStream_t.
+void* currentCudaStream(int deviceIndex);
+
 /// Sets gradient recording of this thread and returns what it was.
 bool setGradEnabled(bool enabled);
 

@@ -45,7 +45,7 @@ enum class ArmMessage : std::uint16_t {
     LoadCandidate = 21, ///< Text folder, Text2 format, Values init inputs, Strings weight names +
                         ///< Tensors their infos +
     ///< fds (read-only; the arm gives the model its own copies unless Int = 1, frozen),
-    ///< Int2 seed, Text3 mode
+    ///< Int2 seed, Text3 mode, Text4 precision
     GetInitInputs = 22, ///< reply InitInputs: Values
     GetWeights =
         23, ///< reply Described: Strings names, Tensors infos. Then FillTensors copies them out.
@@ -54,7 +54,7 @@ enum class ArmMessage : std::uint16_t {
                       ///< list (tensor arguments appear as Value::TensorRef)
     FillTensors = 25, ///< Int which (0 weights, 1 inputs of set Int2, 2 outputs of the last Run),
                       ///< fds writable: copy
-                      ///< contiguous bytes into each
+                      ///< contiguous bytes into each. Ints, when given: number of the first tensor
     BindInputs = 26,  ///< Int set id, Tensors infos, Values argument list, Ints mutable indexes,
                       ///< fds: map read-only
                       ///< (mutable ones: private writable copy per call)
@@ -70,7 +70,8 @@ enum class ArmMessage : std::uint16_t {
                 ///< bytes,
                 ///< Floats [seconds busy in own kernels, seconds of the span]
     HashInputs = 31, ///< reserved: the judge hashes inputs itself
-    Flush = 32,      ///< Int bytes: stream over that many bytes (cold protocol), untimed
+    Flush = 32,      ///< Int bytes: stream over that many bytes (cold protocol), untimed. Ints set
+                     ///< ids with Int2 calls: also make the private copies that the next Time needs
     Exit = 33,
 
     // replies
