@@ -108,6 +108,9 @@ SandboxOptions armOptions(const ArmSettings& settings,
     options.gpu = settings.device.starts_with("cuda");
     options.keepSetuid = true;
     options.memoryBytes = settings.memoryBytes;
+    // Threads count too: several phases live in one sandbox, each with a pool as large as the
+    // machine, and a compiled arm starts a compiler a core.
+    options.maxProcesses = std::max(options.maxProcesses, 48 * settings.threads);
     return options;
 }
 
@@ -288,6 +291,21 @@ Result<std::unique_ptr<ArmHost>> ArmHost::start(const Sandbox& sandbox,
                                         isolated ? "/task" : fs::absolute(taskFolder).string(),
                                         isolated ? "/candidate"
                                                  : fs::absolute(candidateFolder).string());
+}
+
+SandboxOptions armSandboxOptions(const ArmSettings& settings,
+                                 const fs::path& taskFolder,
+                                 const fs::path& candidateFolder,
+                                 bool isolated,
+                                 std::string* inside)
+{
+    SandboxOptions options = armOptions(settings, taskFolder, candidateFolder, isolated);
+    if (inside != nullptr) {
+        *inside = options.command.front();
+    }
+    options.command.clear();
+    options.keepSetuid = false;
+    return options;
 }
 
 } // namespace lathe::worker

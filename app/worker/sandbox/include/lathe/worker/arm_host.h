@@ -28,6 +28,14 @@ struct ArmSettings
     std::filesystem::path inductorCache;
 };
 
+/// What a process that runs the arm's binary has to see: binary, Python environment and the two folders; the caller adds
+/// the command. `inside` names the binary as that process sees it.
+SandboxOptions armSandboxOptions(const ArmSettings& settings,
+                                 const std::filesystem::path& taskFolder,
+                                 const std::filesystem::path& candidateFolder,
+                                 bool isolated,
+                                 std::string* inside = nullptr);
+
 /// An arm's reply: validated, with the descriptors that came along and the judge's own clock around
 /// the call.
 struct ArmReply

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "candidate_arm.h"
+
+#include <lathe/base/files.h>
+#include <lathe/base/sha256.h>
+
+namespace lathe::worker {
+
+using protocol::ArmMessage;
+using protocol::FieldTag;
+
+Result<std::unique_ptr<CandidateArm>> CandidateArm::start(const Sandbox& sandbox,
+                                                          const ArmSettings& arm,
+                                                          const std::filesystem::path& folder)
+{
+    std::unique_ptr<CandidateArm> out(new CandidateArm);
+    out->m_folder = folder;
+    for (const auto& made : {folder / "candidate", folder / "none"}) {
+        if (auto done = makeFolders(made); !done) {
+            return tl::unexpected(done.error());
+        }
+    }
+    // Not /task: the candidate must not see the reference's file.
+    auto host = ArmHost::start(sandbox, arm, folder / "none", folder / "candidate");
+    if (!host) {
+        return tl::unexpected(host.error());
+    }
+    out->m_host = std::move(*host);
+    return out;
+}
+
+CandidateArm::~CandidateArm()
+{
+    m_main.clear();
+    m_host.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(m_folder, ignored);
+}
+
+std::string CandidateArm::keyOf(const protocol::CandidateSpec& spec)
+{
+    Sha256 hash;
+    const auto add = [&hash](const std::string& text) {
+        hash.update(std::to_string(text.size()) + ":");
+        hash.update(text);
+    };
+    add(spec.format);
+    for (const auto& file : spec.files) {
+        add(file.path);
+        add(file.text);
+    }
+    for (const auto& flag : spec.flags) {
+        add(flag);
+    }
+    return hash.finishHex();
+}
+
+Result<void> CandidateArm::populate(const std::filesystem::path& built,
+                                    const protocol::CandidateSpec& spec)
+{
+    m_key = keyOf(spec);
+    m_format = spec.format;
+    std::error_code error;
+    std::filesystem::copy(built,
+                          m_folder / "candidate",
+                          std::filesystem::copy_options::recursive
+                              | std::filesystem::copy_options::overwrite_existing,
+                          error);
+    if (error) {
+        return fail(
+            ErrorCode::Io, "cannot hand the build to the candidate's sandbox", error.message());
+    }
+    return {};
+}
+
+Judged<void>
+CandidateArm::Loaded::bind(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+{
+    constexpr double kBindSeconds = 60;
+    const auto done = variant.bind(*process, bound, kBindSeconds, cancelFd, ledger);
+    if (!done) {
+        if (done.error().code == ErrorCode::Refused) {
+            // Binding runs no candidate code but supports(): a refusal is the candidate declining.
+            Stop stop{
+                protocol::Verdict::Refused, done.error().message, done.error().detail, true, {}};
+            return tl::unexpected(stop);
+        }
+        return tl::unexpected(
+            stopFor(done.error(), process.get(), "receiving inputs", kBindSeconds));
+    }
+    return {};
+}
+
+Judged<std::unique_ptr<CandidateArm::Loaded>> CandidateArm::load(const ReferenceVariant& variant,
+                                                                 const std::string& phase,
+                                                                 int cancelFd,
+                                                                 Ledger& ledger)
+{
+    const double timeout = variant.context().task.importTimeoutSeconds;
+    auto out = std::make_unique<Loaded>();
+    {
+        const Stopwatch watch(ledger.armSeconds);
+        auto process = m_host->fork(phase, cancelFd);
+        if (!process) {
+            return tl::unexpected(Stop{{}, process.error().message, {}, false, process.error()});
+        }
+        out->process = std::move(*process);
+        const auto reply =
+            out->process->call(variant.loadCandidateRequest(m_host->candidatePath(), m_format),
+                               variant.weightDescriptors(),
+                               timeout,
+                               cancelFd);
+        if (!reply) {
+            return tl::unexpected(
+                stopFor(reply.error(), out->process.get(), "loading the candidate", timeout));
+        }
+        if (reply->message.type() == ArmMessage::Failed) {
+            return tl::unexpected(stopForFailed(reply->message));
+        }
+        if (reply->message.type() != ArmMessage::Ok) {
+            return tl::unexpected(Stop{protocol::Verdict::Crashed,
+                                       "the candidate's process answered out of turn",
+                                       {},
+                                       false,
+                                       {}});
+        }
+    }
+    if (auto bound = out->bind(variant, cancelFd, ledger); !bound) {
+        return tl::unexpected(bound.error());
+    }
+    return out;
+}
+
+Judged<CandidateArm::Loaded*>
+CandidateArm::main(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+{
+    const auto known = m_main.find(&variant);
+    if (known != m_main.end()) {
+        if (auto bound = known->second->bind(variant, cancelFd, ledger); !bound) {
+            return tl::unexpected(bound.error());
+        }
+        return known->second.get();
+    }
+    auto loaded = load(variant, "candidate", cancelFd, ledger);
+    if (!loaded) {
+        return tl::unexpected(loaded.error());
+    }
+    return (m_main[&variant] = std::move(*loaded)).get();
+}
+
+} // namespace lathe::worker

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reference_variant.h"
+
+#include <lathe/protocol/types.h>
+#include <lathe/worker/sandbox.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace lathe::worker {
+
+/// Why an evaluation ends here: the verdict and one sentence.
+struct Stop
+{
+    protocol::Verdict verdict = protocol::Verdict::Wrong;
+    std::string reason;
+    std::string detail;         ///< traceback, last output
+    bool declined = false;      ///< the candidate says that it does not support this shape
+    std::optional<Error> error; ///< set: no verdict at all (cancelled, the machine's fault)
+};
+
+template <class T>
+using Judged = tl::expected<T, Stop>;
+
+/// The verdict of a failed call. `doing` completes "while ...", e.g. "loading the candidate".
+Stop stopFor(const Error& error,
+             ArmProcess* process,
+             const std::string& doing,
+             double timeoutSeconds);
+/// The verdict of a Failed reply, by its stage.
+Stop stopForFailed(const protocol::ArmReader& reply);
+
+/// One candidate in its own sandbox. The sandbox is started before the candidate is known, and used
+/// once.
+class CandidateArm
+{
+public:
+    /// Starts an empty, waiting sandbox; returns at once.
+    static Result<std::unique_ptr<CandidateArm>>
+    start(const Sandbox& sandbox, const ArmSettings& arm, const std::filesystem::path& folder);
+    ~CandidateArm();
+    CandidateArm(const CandidateArm&) = delete;
+    CandidateArm& operator=(const CandidateArm&) = delete;
+
+    /// Copies what the build made into the sandbox's folder.
+    Result<void> populate(const std::filesystem::path& built, const protocol::CandidateSpec& spec);
+    [[nodiscard]] ArmHost& host() { return *m_host; }
+    [[nodiscard]] const std::string& key() const { return m_key; }
+    static std::string keyOf(const protocol::CandidateSpec& spec);
+    [[nodiscard]] const std::filesystem::path& folder() const { return m_folder; }
+    [[nodiscard]] const std::string& format() const { return m_format; }
+
+    /// A process with the candidate loaded for one variant and all input sets bound.
+    struct Loaded
+    {
+        std::unique_ptr<ArmProcess> process;
+        std::map<std::int64_t, std::uint64_t> bound;
+        Judged<void> bind(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+    };
+    Judged<std::unique_ptr<Loaded>>
+    load(const ReferenceVariant& variant, const std::string& phase, int cancelFd, Ledger& ledger);
+    /// The process of that variant that was kept, loaded when there is none.
+    Judged<Loaded*> main(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+    void drop(const ReferenceVariant& variant) { m_main.erase(&variant); }
+    void forgetAll() { m_main.clear(); }
+
+private:
+    CandidateArm() = default;
+    std::filesystem::path m_folder;
+    std::string m_key;
+    std::string m_format;
+    std::unique_ptr<ArmHost> m_host;
+    std::map<const ReferenceVariant*, std::unique_ptr<Loaded>> m_main;
+};
+
+} // namespace lathe::worker

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench.h"
+#include "evaluation_run.h"
+#include "evidence.h"
+
+#include <lathe/worker/conditions.h>
+#include <lathe/worker/device_lock.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace lathe::worker {
+
+using protocol::Tier;
+using protocol::Verdict;
+
+namespace {
+
+constexpr double kLockSeconds = 300;
+constexpr std::uint64_t kMostFlushBytes = 256ull << 20;
+
+Stop errorStop(const Error& error)
+{
+    return {Verdict::Refused, error.message, error.detail, false, error};
+}
+
+/// Everything in the background stands still while this lives.
+class Quiet
+{
+public:
+    explicit Quiet(Workshop& workshop)
+        : m_workshop(workshop)
+    {
+        m_workshop.pauseBackground(true);
+    }
+    ~Quiet() { m_workshop.pauseBackground(false); }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+private:
+    Workshop& m_workshop;
+};
+
+} // namespace
+
+std::vector<std::string> EvaluationRun::compileModes()
+{
+    std::vector<std::string> modes;
+    const std::string prefix = "compile:";
+    if (m_request.against.empty()) {
+        modes.push_back("default");
+    }
+    for (const std::string& arm : m_request.against) {
+        if (arm.starts_with(prefix)) {
+            modes.push_back(arm.substr(prefix.size()));
+        }
+    }
+    return modes;
+}
+
+void EvaluationRun::waitForCompiled(ReferenceVariant& variant)
+{
+    // A cancel shows at the next wait; nothing is lost by going on to it.
+    (void)m_task->waitForCompilers(
+        {&variant},
+        [&](const CompiledVariant& arm) {
+            stage("prepare", arm.name() + " is being compiled for " + variant.name());
+        },
+        cancelFd(),
+        m_ledger);
+}
+
+std::vector<CompiledVariant*> EvaluationRun::readyCompiled(ReferenceVariant& variant)
+{
+    std::vector<CompiledVariant*> out;
+    for (const std::string& mode : compileModes()) {
+        CompiledVariant* arm = m_task->compiled(variant, mode, false);
+        if (arm == nullptr) {
+            continue;
+        }
+        if (!arm->failure().empty()) {
+            warning("compile:" + mode + " takes no part in " + variant.name() + ": "
+                    + arm->failure());
+        } else if (!arm->ready() || !m_task->compilersQuiet()) {
+            // Others of its sandbox are still compiling: it will be stopped with them.
+            warning("compile:" + mode + " is not compiled yet and takes no part in this timing of "
+                    + variant.name());
+        } else if (arm->bindAll(cancelFd(), m_ledger)) {
+            out.push_back(arm);
+        } else {
+            arm->restart();
+        }
+    }
+    return out;
+}
+
+ArmProcess* EvaluationRun::parentProcess(ReferenceVariant& variant)
+{
+    if (!m_request.parent || !m_candidate
+        || CandidateArm::keyOf(*m_request.parent) == m_candidate->key()) {
+        return nullptr;
+    }
+    if (!m_parentTried) {
+        m_parentTried = true;
+        m_parent = m_workshop.takeKept(CandidateArm::keyOf(*m_request.parent));
+        if (!m_parent) {
+            auto built = build(*m_request.parent, false);
+            auto sandbox = built ? m_workshop.takeWaiting(*m_device)
+                                 : Result<std::unique_ptr<CandidateArm>>(
+                                     fail(ErrorCode::NotFound, built.error().reason));
+            if (!sandbox || !(*sandbox)->populate(*built, *m_request.parent)) {
+                warning("the parent takes no part in the timing: "
+                        + (sandbox ? std::string("it cannot be handed to a sandbox")
+                                   : sandbox.error().message));
+                return nullptr;
+            }
+            m_parent = std::move(*sandbox);
+        }
+    }
+    if (!m_parent) {
+        return nullptr;
+    }
+    auto loaded = m_parent->main(variant, cancelFd(), m_ledger);
+    if (!loaded) {
+        warning("the parent takes no part in the timing of " + variant.name() + ": "
+                + loaded.error().reason);
+        return nullptr;
+    }
+    return (*loaded)->process.get();
+}
+
+tl::expected<void, Stop> EvaluationRun::bench()
+{
+    for (ReferenceVariant* variant : m_variants) {
+        if (outOfTime()) {
+            warning("no time left to time " + variant->name());
+            continue;
+        }
+        if (auto timed = benchOne(*variant); !timed) {
+            return timed;
+        }
+    }
+    return {};
+}
+
+tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
+{
+    const std::string gate = "timed_outputs";
+    if (full()) {
+        waitForCompiled(variant);
+    }
+    stage("bench", "timing " + variant.name());
+    BenchArms arms;
+    arms.reference = &variant;
+    arms.compiled = readyCompiled(variant);
+    arms.parent = parentProcess(variant);
+    auto main = m_candidate->main(variant, cancelFd(), m_ledger);
+    auto twin = m_candidate->load(variant, "aa", cancelFd(), m_ledger);
+    if (!main || !twin) {
+        const Stop& stop = !main ? main.error() : twin.error();
+        if (!stop.error) {
+            m_board->fail(gate, variant.name(), stop.reason, "{}", {});
+        }
+        return tl::unexpected(stop);
+    }
+    arms.candidate = (*main)->process.get();
+    arms.twin = (*twin)->process.get();
+
+    BenchPlan plan;
+    plan.tier = m_request.tier;
+    plan.minSeconds = m_request.minSeconds;
+    plan.maxNoisePercent = m_request.maxNoisePercent;
+    plan.forwardTimeoutSeconds = m_request.task.forwardTimeoutSeconds;
+    plan.deviceEvents = m_device->cuda != nullptr;
+    plan.privateCopies = !m_request.task.mutates.empty();
+    plan.flushBytes = m_device->cuda ? 2 * m_device->cuda->facts().l2Bytes
+                                     : std::min(2 * lastLevelCacheBytes(), kMostFlushBytes);
+    tl::expected<BenchOutcome, BenchFailure> outcome;
+    {
+        auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
+                                        m_device->arm.device,
+                                        kLockSeconds,
+                                        cancelFd(),
+                                        [this](const std::string& holder) {
+                                            stage("bench", "waiting for the device: " + holder);
+                                        });
+        if (!lock) {
+            return tl::unexpected(errorStop(lock.error()));
+        }
+        const Quiet quiet(m_workshop);
+        outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
+        if (outcome && full() && !m_device->cuda) {
+            addLimit(variant, outcome->candidateUs);
+        }
+    }
+    if (!outcome) {
+        const Error& error = outcome.error().error;
+        Stop stop = error.code == ErrorCode::Refused
+                        ? Stop{Verdict::Crashed,
+                               "forward failed while it was timed: " + error.message,
+                               error.detail,
+                               false,
+                               {}}
+                        : stopFor(error, arms.candidate, "being timed", plan.forwardTimeoutSeconds);
+        if (!stop.error) {
+            m_board->fail(gate, variant.name(), stop.reason, "{}", {});
+        }
+        return tl::unexpected(stop);
+    }
+    m_candidateUs = m_candidateUs == 0 ? outcome->candidateUs : m_candidateUs;
+    if (outcome->aaFloorPercent) {
+        m_done.aaFloorPercent =
+            std::max(m_done.aaFloorPercent.value_or(0), *outcome->aaFloorPercent);
+    }
+    Verification verification(variant, *m_candidate, *m_board, full(), cancelFd(), m_ledger);
+    if (auto right = verification.checkTimed(outcome->lastSet); !right) {
+        const GateStop& stop = right.error();
+        if (!stop.stop.error) {
+            m_board->fail(gate, variant.name(), stop.stop.reason, stop.detail, {});
+        }
+        return tl::unexpected(stop.stop);
+    }
+    return {};
+}
+
+void EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs)
+{
+    const std::uint64_t bytes = variant.leastBytes();
+    const double rate = m_workshop.bandwidth().bytesPerSecond(bytes);
+    if (!(rate > 0)) {
+        return;
+    }
+    const double us = static_cast<double>(bytes) / rate * 1e6;
+    nlohmann::json row{
+        {"variant", variant.name()},
+        {"bytes", bytes},
+        {"bytesPerSecond", rate},
+        {"us", us},
+        {"source", "measured copy of a working set of this size, same threads and cores"}};
+    if (candidateUs > 0) {
+        row["reached"] = us / candidateUs;
+    }
+    if (m_limit.empty()) {
+        m_limit = row;
+        m_limit["variants"] = nlohmann::json::array();
+    }
+    m_limit["variants"].push_back(std::move(row));
+}
+
+void EvaluationRun::profile()
+{
+    constexpr int kCalls = 3;
+    constexpr double kCheapUs = 20'000; // of one call in the quick tier
+    ReferenceVariant& variant = *m_variants.front();
+    if (!full() && m_candidateUs > kCheapUs) {
+        return;
+    }
+    stage("profile", "tracing " + variant.name());
+    const auto trace = [&](const std::string& arm, ArmProcess* process) {
+        if (process == nullptr || m_cancel.cancelled()) {
+            return;
+        }
+        auto found = traceArm(*process,
+                              arm,
+                              variant.name(),
+                              kCalls,
+                              m_request.task.forwardTimeoutSeconds,
+                              m_sink,
+                              cancelFd(),
+                              m_ledger);
+        if (!found) {
+            warning("no timeline of " + arm + ": " + found.error().message);
+            return;
+        }
+        if (arm == "candidate") {
+            m_evidence.update(*found);
+        }
+        m_evidence["arms"][arm] = std::move(*found);
+    };
+    const Quiet quiet(m_workshop);
+    if (m_candidate) {
+        auto main = m_candidate->main(variant, cancelFd(), m_ledger);
+        trace("candidate", main ? (*main)->process.get() : nullptr);
+    }
+    if (full()) {
+        trace("eager", variant.eager());
+        for (CompiledVariant* compiled : readyCompiled(variant)) {
+            trace(compiled->name(), compiled->process());
+        }
+    }
+}
+
+} // namespace lathe::worker

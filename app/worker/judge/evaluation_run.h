@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gates.h"
+#include "verification.h"
+#include "workshop.h"
+
+#include <lathe/process/cancel.h>
+#include <lathe/protocol/messages.h>
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::worker {
+
+/// Which variants of a task a request is about, the headline first.
+std::vector<protocol::Variant> chosenVariants(const protocol::EvaluateRequest& request);
+
+/// One evaluate or baseline request from beginning to end. Lives on the evaluation thread for that
+/// long.
+class EvaluationRun
+{
+public:
+    EvaluationRun(Workshop& workshop,
+                  const protocol::EvaluateRequest& request,
+                  const EventSink& sink,
+                  const process::CancelSource& cancel);
+    ~EvaluationRun();
+    Result<protocol::EvaluateDone> evaluate();
+    Result<protocol::EvaluateDone> baseline();
+    /// What exec needs: the build and the headline variant's tensors. done: the build failed, with
+    /// its verdict.
+    struct ToolInput
+    {
+        std::filesystem::path folder;
+        ReferenceVariant* variant = nullptr;
+        ArmSettings arm;
+        std::optional<protocol::EvaluateDone> done;
+    };
+    Result<ToolInput> prepareForTool();
+
+private:
+    Result<void> open();
+    tl::expected<std::filesystem::path, Stop> build(const protocol::CandidateSpec& spec,
+                                                    bool announce);
+    tl::expected<void, Stop> prepareVariants();
+    tl::expected<void, Stop> verify();
+    tl::expected<void, Stop> bench();
+    tl::expected<void, Stop> benchOne(ReferenceVariant& variant);
+    void waitForCompiled(ReferenceVariant& variant);
+    [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant);
+    ArmProcess* parentProcess(ReferenceVariant& variant);
+    void profile();
+    void addLimit(const ReferenceVariant& variant, double candidateUs);
+    void integrity();
+    void health(ReferenceVariant& variant);
+    void stage(const std::string& name, const std::string& text);
+    void warning(const std::string& text);
+    /// Gate, log and verdict of a stop; an error stop becomes the request's error.
+    Result<protocol::EvaluateDone> stopped(const Stop& stop);
+    Result<protocol::EvaluateDone> finish(protocol::Verdict verdict, std::string reason);
+    /// After a crash or a hang on a GPU: does it still compute? If not, it is set aside.
+    void checkDevice(protocol::Verdict verdict);
+    [[nodiscard]] bool full() const { return m_request.tier != protocol::Tier::Quick; }
+    [[nodiscard]] int cancelFd() const { return m_cancel.fd(); }
+    [[nodiscard]] bool outOfTime() const;
+    [[nodiscard]] std::vector<std::string> compileModes();
+
+    Workshop& m_workshop;
+    const protocol::EvaluateRequest& m_request;
+    const EventSink& m_sink;
+    const process::CancelSource& m_cancel;
+    std::int64_t m_startedNs;
+    Ledger m_ledger;
+    protocol::EvaluateDone m_done;
+    Workshop::Device* m_device = nullptr;
+    OpenTask* m_task = nullptr;
+    std::vector<ReferenceVariant*> m_variants;
+    std::unique_ptr<CandidateArm> m_candidate;
+    std::unique_ptr<CandidateArm> m_parent;
+    bool m_parentTried = false;
+    std::unique_ptr<GateBoard> m_board;
+    nlohmann::json m_evidence = nlohmann::json::object();
+    nlohmann::json m_limit = nlohmann::json::object();
+    double m_candidateUs = 0;
+};
+
+} // namespace lathe::worker

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tensors.h"
+
+#include <lathe/protocol/types.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::worker {
+
+/// What all variants of one task share. Outlives them.
+struct TaskContext
+{
+    protocol::TaskSpec task;
+    std::string device; ///< "cpu", "cuda:0"
+    std::optional<std::uint64_t> replaySeed;
+    MemorySpace* memory = nullptr;
+    ArmHost* host = nullptr; ///< reference arms: golden, eager
+    std::string taskFile;    ///< as the arms see it
+};
+
+/// LoadReference for one variant.
+protocol::ArmWriter loadReferenceRequest(const TaskContext& context,
+                                         const protocol::Variant& variant,
+                                         const std::string& compileMode,
+                                         std::uint64_t weightSeed,
+                                         bool upcast);
+
+/// The reference side of one variant, made before a candidate comes: weights, input sets drawn from
+/// secret seeds, their golden float64 outputs, and the eager arm, loaded and bound, whose outputs
+/// calibrate the comparison.
+class ReferenceVariant
+{
+public:
+    /// Sets 0 and 1 are compared and timed; set 2 stays unseen until the timing is over.
+    static constexpr int kSets = 3;
+    static constexpr std::int64_t kUnseenSet = 2;
+
+    ReferenceVariant(const TaskContext& context, protocol::Variant variant);
+
+    /// Goes on with the preparation; true once ready. Errors of the task itself are Refused and
+    /// stay.
+    Result<bool> advance(bool wait, int cancelFd, Ledger& ledger);
+    [[nodiscard]] bool ready() const { return m_ready && m_script.done(); }
+    [[nodiscard]] std::string what() const { return m_script.what(); }
+    /// Draws the sets anew (ids as given): advance() makes them.
+    void redraw(const std::vector<std::int64_t>& sets);
+    /// A further eager process, loaded and bound to all sets (the A/A twin). Waits.
+    Result<std::unique_ptr<ArmProcess>> makeTwin(int cancelFd, Ledger& ledger);
+    /// Binds the sets to a process that runs on them; waits. `bound` remembers which drawing of a
+    /// set it has.
+    Result<void> bind(ArmProcess& process,
+                      std::map<std::int64_t, std::uint64_t>& bound,
+                      double timeoutSeconds,
+                      int cancelFd,
+                      Ledger& ledger) const;
+
+    [[nodiscard]] const protocol::Variant& variant() const { return m_variant; }
+    [[nodiscard]] const std::string& name() const { return m_variant.name; }
+    [[nodiscard]] const TaskContext& context() const { return m_context; }
+    [[nodiscard]] std::uint64_t weightSeed() const { return m_weightSeed; }
+    [[nodiscard]] const std::vector<InputSet>& sets() const { return m_sets; }
+    [[nodiscard]] const OutputShape& contract() const { return m_contract; }
+    [[nodiscard]] std::vector<Calibration>& calibration() { return m_calibration; }
+    [[nodiscard]] const std::vector<Calibration>& calibration() const { return m_calibration; }
+    [[nodiscard]] Buffers& outputs()
+    {
+        return m_outputs;
+    } ///< where arms copy their outputs, one at a time
+    [[nodiscard]] ArmProcess* eager() { return m_eager.get(); }
+    void loseEager(); ///< it died: the next advance() makes a new one
+    [[nodiscard]] protocol::ArmWriter loadCandidateRequest(const std::string& folder,
+                                                           const std::string& format) const;
+    [[nodiscard]] std::vector<int> weightDescriptors() const;
+    [[nodiscard]] const Buffers& weights() const { return m_weights; }
+    [[nodiscard]] const std::vector<protocol::TensorInfo>& weightInfos() const
+    {
+        return m_weightInfos;
+    }
+    /// Weights, inputs and outputs: what a call has to move at least.
+    [[nodiscard]] std::uint64_t leastBytes() const;
+    /// Compares what is in outputs() with the golden values of a set.
+    Result<std::vector<Deviation>> compare(const InputSet& set);
+
+private:
+    void addEagerSteps();
+    void addGoldenSteps(const std::vector<std::int64_t>& sets);
+    void addSetSteps(std::int64_t id);
+    void addFillSteps(std::int64_t id);
+    void addEagerSetSteps(std::int64_t id);
+    void addFork(const char* what, const char* phase, std::unique_ptr<ArmProcess>& target);
+    Result<void> takeEagerOutputs(std::int64_t id);
+
+    const TaskContext& m_context;
+    protocol::Variant m_variant;
+    std::uint64_t m_weightSeed = 0;
+    CallScript m_script;
+    bool m_ready = false;
+    std::optional<Error> m_refusal;
+    std::unique_ptr<ArmProcess> m_eager;
+    std::unique_ptr<ArmProcess> m_golden;
+    std::vector<protocol::ArmValue> m_initInputs;
+    std::vector<std::string> m_weightNames;
+    std::vector<protocol::TensorInfo> m_weightInfos;
+    Buffers m_weights;
+    std::vector<InputSet> m_sets;
+    OutputShape m_contract;
+    std::vector<Calibration> m_calibration;
+    Buffers m_outputs;
+};
+
+} // namespace lathe::worker

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "calibration.h"
+#include "call_script.h"
+
+#include <lathe/protocol/arm_wire.h>
+#include <lathe/worker/memory.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::worker {
+
+using Buffers = std::vector<std::unique_ptr<SharedBuffer>>;
+
+/// A buffer for each tensor.
+Result<Buffers> allocateFor(MemorySpace& memory, const std::vector<protocol::TensorInfo>& infos);
+std::vector<int> descriptors(const Buffers& buffers, Access access);
+
+/// What FillTensors copies.
+enum class TensorGroup : std::int64_t { Weights = 0, Inputs = 1, Outputs = 2 };
+Result<ArmCall> fillCall(ArmProcess& process,
+                         TensorGroup group,
+                         std::int64_t set,
+                         const Buffers& buffers,
+                         double timeoutSeconds);
+
+/// A tensor's bytes as the judge reads them: the buffer's own view, or a copy from the device.
+class HostBytes
+{
+public:
+    static Result<HostBytes> of(SharedBuffer& buffer, std::uint64_t bytes);
+    [[nodiscard]] std::span<const std::byte> view() const { return m_view; }
+
+private:
+    std::vector<std::byte> m_copy;
+    std::span<const std::byte> m_view;
+};
+
+/// What forward returned: its tensors, how they are arranged, and which inputs they share memory
+/// with.
+struct OutputShape
+{
+    std::vector<protocol::TensorInfo> tensors;
+    std::vector<protocol::ArmValue> structure;
+    std::vector<std::int64_t> aliases;
+    static Result<OutputShape> from(const protocol::ArmReader& reply);
+};
+
+/// One drawn set of inputs with everything known about it. The inputs are sealed once filled.
+struct InputSet
+{
+    std::int64_t id = 0;
+    std::uint64_t seed = 0;
+    std::vector<protocol::TensorInfo> infos;
+    std::vector<protocol::ArmValue> arguments;
+    Buffers inputs;
+    std::vector<std::string> hashes;
+    OutputShape goldenShape;
+    Buffers golden;
+    std::vector<double> scales; ///< root mean square of each golden output
+    [[nodiscard]] protocol::ArmWriter bindRequest(const std::vector<int>& mutates) const;
+};
+
+} // namespace lathe::worker

@@ -1,0 +1,379 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "verification.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace lathe::worker {
+
+using protocol::ArmMessage;
+using protocol::ArmValue;
+using protocol::ArmWriter;
+using protocol::FieldTag;
+using protocol::Verdict;
+
+namespace {
+
+// NaN in every IEEE type and -1 in integers; and a pattern that is finite everywhere.
+constexpr std::uint32_t kPoisonNan = 0xffffffffu;
+constexpr std::uint32_t kPoisonFinite = 0x5a5a5a5au;
+
+constexpr std::array kGates{
+    "build", "load", "contract", "numerics", "call_order", "inputs", "integrity", "timed_outputs"};
+
+std::string shapeText(const protocol::TensorInfo& info)
+{
+    return fmt::format("{}[{}]", protocol::toString(info.dtype), fmt::join(info.shape, ", "));
+}
+
+bool isSequence(ArmValue::Kind kind)
+{
+    return kind == ArmValue::Kind::Tuple || kind == ArmValue::Kind::List;
+}
+
+/// Same arrangement of tensors; a tuple may stand for a list.
+bool sameStructure(const ArmValue& a, const ArmValue& b)
+{
+    if (a.kind != b.kind && !(isSequence(a.kind) && isSequence(b.kind))) {
+        return false;
+    }
+    return a.integer == b.integer && a.text == b.text
+           && std::equal(
+               a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), sameStructure);
+}
+
+GateStop wrong(const std::string& gate, std::string reason, std::string detail = "{}")
+{
+    return {gate, {Verdict::Wrong, std::move(reason), {}, false, {}}, std::move(detail)};
+}
+
+GateStop machineError(const std::string& gate, const Error& error)
+{
+    return {gate, {Verdict::Refused, error.message, error.detail, false, error}, "{}"};
+}
+
+} // namespace
+
+std::vector<std::string> gatesAfter(const std::string& gate)
+{
+    const auto at = std::find(kGates.begin(), kGates.end(), gate);
+    return at == kGates.end() ? std::vector<std::string>{}
+                              : std::vector<std::string>(at + 1, kGates.end());
+}
+
+Verification::Verification(ReferenceVariant& variant,
+                           CandidateArm& candidate,
+                           GateBoard& board,
+                           bool thorough,
+                           int cancelFd,
+                           Ledger& ledger)
+    : m_variant(variant)
+    , m_candidate(candidate)
+    , m_board(board)
+    , m_thorough(thorough)
+    , m_cancelFd(cancelFd)
+    , m_ledger(ledger)
+{}
+
+tl::expected<void, GateStop> Verification::run()
+{
+    auto loaded = m_candidate.main(m_variant, m_cancelFd, m_ledger);
+    if (!loaded) {
+        return tl::unexpected(GateStop{"load", loaded.error(), "{}"});
+    }
+    m_loaded = *loaded;
+    m_board.pass(
+        "load", m_variant.name(), "ModelNew is constructed and has the reference's weights");
+    if (auto ok = numerics(); !ok) {
+        return ok;
+    }
+    if (auto ok = callOrder(); !ok) {
+        return ok;
+    }
+    return inputsUnchanged();
+}
+
+tl::expected<void, GateStop> Verification::contract(const OutputShape& shape)
+{
+    const OutputShape& expected = m_variant.contract();
+    if (shape.tensors.size() != expected.tensors.size()) {
+        return tl::unexpected(wrong("contract",
+                                    fmt::format("forward returns {} tensors, the reference {}",
+                                                shape.tensors.size(),
+                                                expected.tensors.size())));
+    }
+    for (std::size_t i = 0; i < shape.tensors.size(); ++i) {
+        const auto& got = shape.tensors[i];
+        const auto& want = expected.tensors[i];
+        if (got.shape != want.shape || got.dtype != want.dtype) {
+            return tl::unexpected(wrong(
+                "contract",
+                fmt::format(
+                    "output {} is {}, the reference's is {}", i, shapeText(got), shapeText(want))));
+        }
+    }
+    if (!std::equal(shape.structure.begin(),
+                    shape.structure.end(),
+                    expected.structure.begin(),
+                    expected.structure.end(),
+                    sameStructure)) {
+        return tl::unexpected(wrong(
+            "contract", "forward returns its tensors in another structure than the reference"));
+    }
+    for (std::size_t i = 0; i < std::min(shape.aliases.size(), expected.aliases.size()); ++i) {
+        if (shape.aliases[i] != expected.aliases[i]) {
+            return tl::unexpected(wrong(
+                "contract",
+                shape.aliases[i] >= 0
+                    ? fmt::format(
+                        "output {} shares its memory with input {}, the reference's does not",
+                        i,
+                        shape.aliases[i])
+                    : fmt::format("output {} is a copy where the reference returns input {} itself",
+                                  i,
+                                  expected.aliases[i])));
+        }
+    }
+    return {};
+}
+
+tl::expected<std::vector<Deviation>, GateStop>
+Verification::forward(const InputSet& set, const std::string& gate, std::uint32_t poison)
+{
+    const double timeout = m_variant.context().task.forwardTimeoutSeconds;
+    OutputShape shape;
+    {
+        const Stopwatch watch(m_ledger.armSeconds);
+        const auto reply = m_loaded->process->call(
+            ArmWriter(ArmMessage::Run).integer(FieldTag::Int, set.id), {}, timeout, m_cancelFd);
+        if (!reply) {
+            return tl::unexpected(GateStop{
+                gate, stopFor(reply.error(), m_loaded->process.get(), "running forward", timeout)});
+        }
+        if (reply->message.type() == ArmMessage::Failed) {
+            return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
+        }
+        auto described = OutputShape::from(reply->message);
+        if (reply->message.type() != ArmMessage::Described || !described) {
+            return tl::unexpected(
+                GateStop{gate,
+                         {Verdict::Crashed,
+                          "the candidate's process sent something that is not an answer",
+                          {},
+                          false,
+                          {}}});
+        }
+        shape = std::move(*described);
+    }
+    if (auto ok = contract(shape); !ok) {
+        return tl::unexpected(ok.error());
+    }
+    return collect(set, gate, poison);
+}
+
+tl::expected<std::vector<Deviation>, GateStop>
+Verification::collect(const InputSet& set, const std::string& gate, std::uint32_t poison)
+{
+    constexpr double kCopySeconds = 60;
+    for (const auto& buffer : m_variant.outputs()) {
+        if (auto done = buffer->poison(poison); !done) {
+            return tl::unexpected(machineError(gate, done.error()));
+        }
+    }
+    {
+        const Stopwatch watch(m_ledger.armSeconds);
+        auto call = fillCall(
+            *m_loaded->process, TensorGroup::Outputs, set.id, m_variant.outputs(), kCopySeconds);
+        if (!call) {
+            return tl::unexpected(machineError(gate, call.error()));
+        }
+        const auto reply =
+            m_loaded->process->call(call->request, call->fds, call->timeoutSeconds, m_cancelFd);
+        if (!reply) {
+            return tl::unexpected(GateStop{gate,
+                                           stopFor(reply.error(),
+                                                   m_loaded->process.get(),
+                                                   "handing its outputs over",
+                                                   kCopySeconds)});
+        }
+        if (reply->message.type() == ArmMessage::Failed) {
+            return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
+        }
+    }
+    auto deviations = m_variant.compare(set);
+    if (!deviations) {
+        return tl::unexpected(machineError(gate, deviations.error()));
+    }
+    return std::move(*deviations);
+}
+
+tl::expected<std::string, GateStop> Verification::within(const std::vector<Deviation>& deviations,
+                                                         const std::string& gate,
+                                                         const std::string& when)
+{
+    const auto& tolerance = m_variant.context().task.tolerance;
+    std::string worstDetail = "{}";
+    double worstShare = -1;
+    for (std::size_t i = 0; i < deviations.size(); ++i) {
+        const auto& info = m_variant.contract().tensors[i];
+        const auto limits = m_variant.calibration()[i].limits(tolerance);
+        const auto detail = numericsDetail(deviations[i], limits, info, i);
+        const std::string why = whyOutside(deviations[i], limits, info.dtype);
+        if (!why.empty()) {
+            std::string where;
+            if (deviations[i].worstIndex >= 0) {
+                where = fmt::format("; worst at [{}]: expected {:.6g}, got {:.6g}",
+                                    fmt::join(unravel(deviations[i].worstIndex, info.shape), ", "),
+                                    deviations[i].expected,
+                                    deviations[i].got);
+            }
+            return tl::unexpected(
+                wrong(gate, fmt::format("output {}{}: {}{}", i, when, why, where), detail));
+        }
+        const double share = limits.norm > 0 ? deviations[i].relRmse / limits.norm : 0;
+        if (share > worstShare) {
+            worstShare = share;
+            worstDetail = detail;
+        }
+    }
+    return worstDetail;
+}
+
+tl::expected<void, GateStop> Verification::numerics()
+{
+    const std::string& variant = m_variant.name();
+    std::vector<std::string> voids;
+    for (std::size_t i = 0; i < m_variant.calibration().size(); ++i) {
+        const auto limits = m_variant.calibration()[i].limits(m_variant.context().task.tolerance);
+        if (!limits.voidReason.empty()) {
+            voids.push_back(fmt::format("output {}: {}", i, limits.voidReason));
+        }
+    }
+    std::string detail;
+    bool first = true;
+    for (const std::int64_t id : {0, 1}) {
+        auto deviations = forward(m_variant.sets()[static_cast<std::size_t>(id)],
+                                  first ? "contract" : "numerics",
+                                  kPoisonNan);
+        if (!deviations) {
+            return tl::unexpected(deviations.error());
+        }
+        if (first) {
+            m_board.pass("contract",
+                         variant,
+                         "number, structure, shape and dtype of the outputs are the reference's");
+            first = false;
+        }
+        auto inside = within(*deviations, "numerics", "");
+        if (!inside) {
+            return tl::unexpected(inside.error());
+        }
+        detail = std::move(*inside);
+    }
+    if (voids.size() == m_variant.calibration().size()) {
+        return tl::unexpected(
+            GateStop{"numerics",
+                     {Verdict::Refused,
+                      fmt::format("the task cannot be judged: {}", fmt::join(voids, "; ")),
+                      {},
+                      false,
+                      {}}});
+    }
+    if (!voids.empty()) {
+        m_board.warn("numerics",
+                     variant,
+                     fmt::format("not everything can be judged: {}", fmt::join(voids, "; ")),
+                     detail);
+    } else {
+        m_board.pass("numerics",
+                     variant,
+                     "all elements of 2 secret input sets are within the spread of honest "
+                     "arithmetic around the "
+                     "float64 reference",
+                     detail);
+    }
+    return {};
+}
+
+tl::expected<void, GateStop> Verification::callOrder()
+{
+    for (const std::int64_t id :
+         m_thorough ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}) {
+        auto deviations =
+            forward(m_variant.sets()[static_cast<std::size_t>(id)], "call_order", kPoisonFinite);
+        if (!deviations) {
+            return tl::unexpected(deviations.error());
+        }
+        if (auto inside = within(*deviations, "call_order", " of a repeated call"); !inside) {
+            return tl::unexpected(inside.error());
+        }
+    }
+    m_board.pass("call_order",
+                 m_variant.name(),
+                 "repeated calls on earlier inputs give the right result again");
+    return {};
+}
+
+tl::expected<void, GateStop> Verification::inputsUnchanged()
+{
+    bool enforced = true;
+    for (const InputSet& set : m_variant.sets()) {
+        for (std::size_t i = 0; i < set.inputs.size(); ++i) {
+            enforced = enforced && set.inputs[i]->readOnlyEnforced();
+            if (set.inputs[i]->readOnlyEnforced() && !m_thorough) {
+                continue;
+            }
+            const auto hash = set.inputs[i]->hash();
+            if (!hash) {
+                return tl::unexpected(machineError("inputs", hash.error()));
+            }
+            if (*hash != set.hashes[i]) {
+                return tl::unexpected(
+                    wrong("inputs",
+                          fmt::format(
+                              "input {} was changed and the task does not declare it mutable", i)));
+            }
+        }
+    }
+    m_board.pass("inputs",
+                 m_variant.name(),
+                 enforced ? "inputs are mapped read-only: a write would have faulted"
+                          : "inputs have the same bytes as before");
+    return {};
+}
+
+tl::expected<void, GateStop> Verification::checkTimed(std::int64_t lastSet)
+{
+    const std::string gate = "timed_outputs";
+    auto loaded = m_candidate.main(m_variant, m_cancelFd, m_ledger);
+    if (!loaded) {
+        return tl::unexpected(GateStop{gate, loaded.error(), "{}"});
+    }
+    m_loaded = *loaded;
+    auto timed = collect(m_variant.sets()[static_cast<std::size_t>(lastSet)], gate, kPoisonNan);
+    if (!timed) {
+        return tl::unexpected(timed.error());
+    }
+    if (auto inside = within(*timed, gate, " of the last timed call"); !inside) {
+        return tl::unexpected(inside.error());
+    }
+    const auto& unseen = m_variant.sets()[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)];
+    auto fresh = forward(unseen, gate, kPoisonFinite);
+    if (!fresh) {
+        return tl::unexpected(fresh.error());
+    }
+    auto inside = within(*fresh, gate, " on fresh inputs after the timing");
+    if (!inside) {
+        return tl::unexpected(inside.error());
+    }
+    m_board.pass(gate,
+                 m_variant.name(),
+                 "the outputs of the last timed call and of a fresh input set in the timed process "
+                 "are right",
+                 *inside);
+    return {};
+}
+
+} // namespace lathe::worker
