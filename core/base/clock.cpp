@@ -3,6 +3,7 @@
 #include <lathe/base/clock.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 

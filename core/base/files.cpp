@@ -5,6 +5,7 @@
 #include <lathe/base/unique_fd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>

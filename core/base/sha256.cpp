@@ -3,6 +3,7 @@
 #include <lathe/base/sha256.h>
 
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace lathe {

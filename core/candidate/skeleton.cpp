@@ -72,8 +72,8 @@ std::string withoutInputs(const std::string& source)
     std::vector<std::string> kept;
     bool dropping = false;
     for (const auto& line : splitLines(source)) {
-        const bool topLevel =
-            !line.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != ')' && line[0] != '#';
+        static constexpr std::string_view kContinues = " \t)]}#0123456789";
+        const bool topLevel = !line.empty() && kContinues.find(line[0]) == std::string_view::npos;
         if (topLevel) {
             dropping = std::regex_match(line, kDrop);
         }

@@ -4,6 +4,7 @@
 
 #include <lathe/protocol/arm_wire.h>
 
+#include <cstdint>
 #include <optional>
 
 namespace lathe::protocol {

@@ -5,6 +5,7 @@
 
 #include <lathe/protocol/arm_wire.h>
 
+#include <cstdint>
 #include <limits>
 
 namespace lathe::protocol {

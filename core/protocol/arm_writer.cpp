@@ -5,6 +5,8 @@
 
 #include <lathe/protocol/arm_wire.h>
 
+#include <cstdint>
+
 namespace lathe::protocol {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <lathe/protocol/messages.h>
 #include <lathe/protocol/types_json.h>
 
+#include <cstdint>
+
 namespace lathe::protocol {
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include <lathe/protocol/frame.h>
 
+#include <cstdint>
+
 namespace lathe::protocol {
 namespace {
 

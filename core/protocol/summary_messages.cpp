@@ -7,6 +7,7 @@
 #include <lathe/protocol/types_json.h>
 
 #include <array>
+#include <cstdint>
 
 namespace lathe::protocol {
 namespace {

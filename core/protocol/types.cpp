@@ -3,6 +3,7 @@
 #include <lathe/protocol/types.h>
 
 #include <array>
+#include <cstdint>
 #include <limits>
 
 namespace lathe::protocol {

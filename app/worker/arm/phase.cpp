@@ -6,6 +6,7 @@
 #include "python/interpreter.h"
 #include "python/tensor_bridge.h"
 
+#include <cstdint>
 #include <optional>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>

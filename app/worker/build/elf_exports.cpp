@@ -3,6 +3,7 @@
 #include "elf_exports.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <elf.h>
 #include <optional>

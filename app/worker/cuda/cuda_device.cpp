@@ -6,6 +6,7 @@
 #include <lathe/worker/cuda_device.h>
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver_api.h"
 
+#include <cstdint>
 #include <dlfcn.h>
 #include <utility>
 

@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <cstdint>
 #include <string>
 
 /// The CUDA driver, reached at run time: nothing links libcuda, so that one binary starts on

@@ -10,6 +10,7 @@
 #include <lathe/worker/interleaved.h>
 #include <lathe/worker/judge.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

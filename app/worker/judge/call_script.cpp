@@ -5,6 +5,7 @@
 #include <lathe/base/clock.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace lathe::worker {
 

@@ -5,6 +5,7 @@
 #include <lathe/base/result.h>
 #include <lathe/worker/arm_host.h>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>

@@ -7,6 +7,7 @@
 #include <lathe/protocol/types.h>
 #include <lathe/worker/sandbox.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>

@@ -4,6 +4,7 @@
 
 #include "reference_variant.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>

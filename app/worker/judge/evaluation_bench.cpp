@@ -8,6 +8,7 @@
 #include <lathe/worker/device_lock.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
 
 namespace lathe::worker {

@@ -7,6 +7,7 @@
 
 #include <lathe/worker/sandbox.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>

@@ -5,6 +5,7 @@
 #include "reference_failure.h"
 #include "secret.h"
 
+#include <cstdint>
 #include <numeric>
 
 namespace lathe::worker {

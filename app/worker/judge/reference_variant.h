@@ -6,6 +6,7 @@
 
 #include <lathe/protocol/types.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

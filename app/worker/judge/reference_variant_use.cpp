@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference_variant.h"
 
+#include <cstdint>
+
 namespace lathe::worker {
 
 using protocol::ArmMessage;

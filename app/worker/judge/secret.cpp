@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "secret.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <sys/random.h>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "candidate_arm.h"
 
+#include <cstdint>
 #include <fmt/format.h>
 
 namespace lathe::worker {

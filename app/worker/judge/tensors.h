@@ -8,6 +8,7 @@
 #include <lathe/protocol/arm_wire.h>
 #include <lathe/worker/memory.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

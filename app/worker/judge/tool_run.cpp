@@ -7,6 +7,8 @@
 #include <lathe/base/clock.h>
 #include <lathe/base/files.h>
 
+#include <cstdint>
+
 namespace lathe::worker {
 namespace {
 

@@ -5,6 +5,7 @@
 #include "candidate_arm.h"
 #include "gates.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

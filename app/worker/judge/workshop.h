@@ -10,6 +10,7 @@
 #include <lathe/worker/cuda_device.h>
 #include <lathe/worker/judge.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

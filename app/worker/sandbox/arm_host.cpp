@@ -8,6 +8,7 @@
 #include <lathe/worker/arm_host.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <dirent.h>
 #include <sys/stat.h>

@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string_view>
 #include <system_error>

@@ -58,6 +58,8 @@ std::string packageVersion(const fs::path& packages, const std::string& name)
     return {};
 }
 
+std::string torchVersion(const fs::path& packages);
+
 void addSandbox(std::vector<Row>& rows, const SandboxReport& report)
 {
     const bool bare = report.rung == "unsandboxed";
@@ -101,7 +103,7 @@ void addPython(std::vector<Row>& rows, const WorkerOptions& options, protocol::T
                        options.python.empty() ? "none given" : options.python.string(),
                        "name the environment's interpreter with --python or LATHE_PYTHON"));
     const fs::path packages = sitePackages(options.python);
-    target.torch = packageVersion(packages, "torch");
+    target.torch = torchVersion(packages);
     rows.push_back(row("torch",
                        !target.torch.empty(),
                        target.torch.empty() ? "not found" : target.torch,
@@ -110,6 +112,19 @@ void addPython(std::vector<Row>& rows, const WorkerOptions& options, protocol::T
                        ::access(options.arm.c_str(), X_OK) == 0,
                        options.arm.string(),
                        "build lathe-arm, or name it with --arm or LATHE_ARM"));
+}
+
+/// torch/version.py names the build too ("2.11.0+cu130"), which the metadata may leave out.
+std::string torchVersion(const fs::path& packages)
+{
+    for (const std::string& line :
+         splitLines(readFile(packages / "torch/version.py", 1u << 16).value_or(""))) {
+        const auto first = line.find('\'');
+        if (line.starts_with("__version__") && first != std::string::npos) {
+            return line.substr(first + 1, line.find('\'', first + 1) - first - 1);
+        }
+    }
+    return packageVersion(packages, "torch");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <barrier>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -104,7 +105,8 @@ CopyBandwidth::CopyBandwidth(int threads, std::vector<int> affinity)
 
 double CopyBandwidth::bytesPerSecond(std::uint64_t workingSetBytes)
 {
-    const auto exponent = static_cast<int>(std::bit_width(std::max<std::uint64_t>(workingSetBytes, 1)));
+    const auto exponent =
+        static_cast<int>(std::bit_width(std::max<std::uint64_t>(workingSetBytes, 1)));
     const auto known = m_known.find(exponent);
     if (known != m_known.end()) {
         return known->second;

@@ -7,6 +7,7 @@
 #include <lathe/protocol/arm_wire.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <time.h>

@@ -3,6 +3,7 @@
 #include "cpu/elf_symbols.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <elf.h>
 

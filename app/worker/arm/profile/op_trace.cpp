@@ -9,6 +9,7 @@
 #include <ATen/record_function.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace lathe::arm {
 namespace {

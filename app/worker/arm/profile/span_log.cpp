@@ -3,6 +3,7 @@
 #include "profile/span_log.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <unistd.h>
 #include <utility>
 

@@ -5,6 +5,7 @@
 #include "profile/span.h"
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>

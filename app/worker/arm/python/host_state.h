@@ -7,6 +7,7 @@
 #include "python/py_ref.h"
 #include "python/values.h"
 
+#include <cstdint>
 #include <map>
 
 namespace lathe::arm {

@@ -8,6 +8,7 @@
 #include "python/py_failure.h"
 #include "python/tensor_bridge.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 

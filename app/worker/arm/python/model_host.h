@@ -7,6 +7,7 @@
 
 #include <lathe/protocol/arm_wire.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -12,6 +12,7 @@
 #include <lathe/base/text.h>
 
 #include <array>
+#include <cstdint>
 #include <dlfcn.h>
 #include <list>
 #include <optional>

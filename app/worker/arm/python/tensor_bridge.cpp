@@ -10,6 +10,8 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <cstdint>
+
 namespace lathe::arm {
 namespace {
 

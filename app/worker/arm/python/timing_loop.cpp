@@ -9,6 +9,7 @@
 #include <lathe/base/clock.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <unistd.h>
 #include <utility>

@@ -6,6 +6,8 @@
 
 #include <lathe/base/text.h>
 
+#include <cstdint>
+
 namespace lathe::arm {
 namespace {
 

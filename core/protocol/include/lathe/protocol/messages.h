@@ -6,6 +6,7 @@
 #include <lathe/protocol/frame.h>
 #include <lathe/protocol/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>

@@ -113,7 +113,9 @@ struct EvaluateOptions
     double maxNoisePercent = 1.0;
     double timeoutSeconds = 600;
     std::optional<std::uint64_t> replaySeed;
-    bool thenFull = false; ///< after a correct quick tier, run the full tier behind it (F5)
+    /// After a correct quick tier, run the full tier behind it (F5): the callback gets the quick
+    /// result, the full one comes through the observer alone; the same JobId cancels both.
+    bool thenFull = false;
 };
 
 using agent::AgentBudget;

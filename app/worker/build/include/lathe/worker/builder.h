@@ -6,6 +6,7 @@
 #include <lathe/protocol/types.h>
 #include <lathe/worker/sandbox.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
