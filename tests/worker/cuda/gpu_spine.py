@@ -41,8 +41,8 @@ BODIES = {
     "cpu": {"write_input": "x[0] = 7u; y[0] = 0u;", "fault": "*(volatile unsigned*)16 = 1u; y[0] = x[0];",
             "hang": "for (;;) y[0] = x[0];"},
 }
-# A candidate that writes an input may also be caught by the hash of the inputs instead of by the fault.
-EXPECTED = {"write_input": ["crashed", "rejected"], "fault": ["crashed"], "hang": ["timeout"], "wrong": ["wrong"]}
+# Writing an input: the fault ends the process; where the judge can tell that it was an input, it says "wrong" and why.
+EXPECTED = {"write_input": ["crashed", "rejected", "wrong"], "fault": ["crashed"], "hang": ["timeout"], "wrong": ["wrong"]}
 HANG_DEADLINE_S = 8
 
 
@@ -64,6 +64,13 @@ def read_task(folder):
     spec = {k: task[k] for k in keep if k in task}
     spec["key"] = "starter/" + os.path.basename(os.path.abspath(folder))
     return source, variants, spec
+
+
+def elements(variant):
+    product = 1
+    for value in variant.get("constants", {}).values():
+        product *= int(value) if value.isdigit() else 1
+    return product
 
 
 def read_solution(folder):
@@ -95,10 +102,10 @@ class Spine:
         self.source, self.variants, self.spec = read_task(options.task)
         self.files = read_solution(options.solution)
         self.rows = []
-        self.headline = [v["name"] for v in self.variants
-                         if v.get("device", "any") in ("any", options.device) and v.get("headline")]
+        fitting = [v for v in self.variants if v.get("device", "any") in ("any", options.device) and not v.get("hidden")]
+        self.small = [min(fitting, key=elements)["name"]]  # what misbehaves need not be large
 
-    def run(self, name, files, expected, tier="quick", until="verify", timeout=120, task=None, **extra):
+    def run(self, name, files, expected, tier="quick", until="verify", timeout=120, task=None, words=(), **extra):
         started = time.monotonic()
         request = self.worker.start(self.source, files, variants=self.variants, task={**self.spec, **(task or {})},
                                     device=self.options.device, tier=tier, until=until, timeoutSeconds=timeout, **extra)
@@ -112,7 +119,7 @@ class Spine:
         alive = self.worker.process.poll() is None
         row = {"case": name, "verdict": verdict, "expected": expected, "seconds": round(seconds, 3), "tier": tier,
                "reason": done.get("reason") or (outcome["failure"] or {}).get("message", ""),
-               "ok": verdict in expected and alive, "worker_pid": self.worker.process.pid, "worker_alive": alive,
+               "ok": verdict in expected and alive and all(word in words_of(outcome) for word in words), "worker_pid": self.worker.process.pid, "worker_alive": alive,
                "hello_pid": self.worker.hello.get("pid"), "done": done, "failure": outcome["failure"],
                "said": words_of(outcome)[:2000]}
         row.update(self.collect(name, outcome))
@@ -177,14 +184,16 @@ def main():
     spine = Spine(options, worker)
     files = spine.files
     try:
-        spine.run("honest", files, ["correct"])
-        spine.run("write_input", misbehaving(files, options.device, "write_input"), EXPECTED["write_input"])
-        spine.run("fault", misbehaving(files, options.device, "fault"), EXPECTED["fault"])
-        spine.run("honest_again", files, ["correct"])
+        small = {"variants": spine.small}
+        spine.run("honest", files, ["correct"], timeout=options.timeout)
+        spine.run("write_input", misbehaving(files, options.device, "write_input"), EXPECTED["write_input"],
+                  words=["illegal"] if options.device == "cuda" else ["input"], **small)
+        spine.run("fault", misbehaving(files, options.device, "fault"), EXPECTED["fault"], **small)
+        spine.run("honest_again", files, ["correct"], **small)
         spine.run("hang", misbehaving(files, options.device, "hang"), EXPECTED["hang"],
-                  task={"forwardTimeoutSeconds": HANG_DEADLINE_S})
-        spine.run("honest_after", files, ["correct"])
-        spine.run("wrong", wrong_in_one_element(files), EXPECTED["wrong"])
+                  task={"forwardTimeoutSeconds": HANG_DEADLINE_S}, **small)
+        spine.run("honest_after", files, ["correct"], **small)
+        spine.run("wrong", wrong_in_one_element(files), EXPECTED["wrong"], **small)
         spine.run("full", files, ["correct"], tier="full", until="profile", timeout=options.timeout,
                   against=options.against.split(","))
     finally:
