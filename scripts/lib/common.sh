@@ -5,7 +5,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$root/build/${LATHE_PRESET:-release}
+build=$root/build/${LATHE_PRESET:-dev}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lathe
 python=${LATHE_PYTHON:-}
 install=yes
@@ -124,7 +124,7 @@ setup() {
         exit 0
     fi
     say "configuring in $build"
-    (cd "$root" && cmake --preset "${LATHE_PRESET:-release}" -DLATHE_PYTHON="$python" >"$root/build/configure.log" 2>&1) || {
+    (cd "$root" && cmake --preset "${LATHE_PRESET:-dev}" -DLATHE_PYTHON="$python" >"$root/build/configure.log" 2>&1) || {
         tail -n 25 "$root/build/configure.log" >&2
         die "the configuration failed; its log is build/configure.log" "mend what it says above, then start again"
     }
