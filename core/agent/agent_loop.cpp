@@ -23,12 +23,6 @@ constexpr int kMaxFormatErrors = 3;
 constexpr int kResultsKept = 6;
 constexpr std::int64_t kPartialNs = 50'000'000;
 
-double jitter()
-{
-    thread_local std::minstd_rand generator{std::random_device{}()};
-    return std::uniform_real_distribution<double>(0, 1)(generator);
-}
-
 } // namespace
 
 AgentLoop::AgentLoop(boost::asio::io_context& io, AgentParts parts, AgentHost& host)
@@ -46,7 +40,9 @@ AgentLoop::AgentLoop(boost::asio::io_context& io, AgentParts parts, AgentHost& h
     llm::ModelClientOptions client;
     client.profile = std::move(parts.profile);
     client.key = std::move(parts.key);
-    client.random = jitter;
+    client.random = [generator = std::minstd_rand{std::random_device{}()}]() mutable {
+        return std::uniform_real_distribution<double>(0, 1)(generator);
+    };
     client.tap = m_tap;
     m_model = std::make_unique<llm::ModelClient>(*m_transport, *m_timers, std::move(client));
     m_budget.maxTurns = m_options.limits.maxTurns;
@@ -418,6 +414,7 @@ void AgentLoop::conclude(StopReason reason, const std::string& why)
         return;
     }
     m_state = State::Finished;
+    m_model->cancel();
     m_steering.clear();
     TrajectoryItem entry = item("stopped");
     entry.title = toString(reason);

@@ -105,7 +105,9 @@ protected:
     void ask()
     {
         ChatHandlers handlers;
-        handlers.onDelta = [this](const Delta& d) { streamed += d.kind == Delta::Kind::Text ? d.text : ""; };
+        handlers.onDelta = [this](const Delta& d) {
+            streamed += d.kind == Delta::Kind::Text ? d.text : "";
+        };
         handlers.onRestart = [this] { streamed += "|"; };
         handlers.onRetry = [this](const ModelFailure&, double seconds) {
             waits.push_back(seconds);
