@@ -6,7 +6,7 @@ find_path(LATHE_FMT_INCLUDE fmt/format.h HINTS ${CMAKE_SOURCE_DIR}/third_party/i
 add_library(lathe_headers INTERFACE)
 target_include_directories(lathe_headers SYSTEM INTERFACE ${LATHE_JSON_INCLUDE} ${LATHE_EXPECTED_INCLUDE} ${LATHE_FMT_INCLUDE})
 find_library(LATHE_FMT_LIBRARY fmt)
-if(LATHE_FMT_LIBRARY)
+if(LATHE_FMT_LIBRARY AND NOT LATHE_FMT_INCLUDE MATCHES "third_party") # a library of other headers would not fit
   target_link_libraries(lathe_headers INTERFACE ${LATHE_FMT_LIBRARY})
 else()
   target_compile_definitions(lathe_headers INTERFACE FMT_HEADER_ONLY)
