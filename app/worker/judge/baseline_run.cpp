@@ -146,7 +146,7 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
         }
         BenchArms arms;
         arms.reference = variant;
-        arms.compiled = readyCompiled(*variant);
+        arms.compiled = readyCompiled(*variant, true);
         auto twin = variant->makeTwin(cancelFd(), m_ledger);
         arms.twin = twin ? twin->get() : nullptr;
         BenchPlan plan;

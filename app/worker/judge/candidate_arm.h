@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace lathe::worker {
 
@@ -61,6 +62,8 @@ public:
     {
         std::unique_ptr<ArmProcess> process;
         std::map<std::int64_t, std::uint64_t> bound;
+        /// Digests of outputs that were compared and found right, by the seed of their input set.
+        std::map<std::uint64_t, std::vector<std::string>> rightOutputs;
         Judged<void> bind(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
     };
     Judged<std::unique_ptr<Loaded>>

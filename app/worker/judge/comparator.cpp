@@ -8,6 +8,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -105,42 +107,116 @@ void slowBlock(const Job& job,
     }
 }
 
-/// All finite, not exact: sums in plain loops that the compiler can vectorise; the worst element is
-/// looked up only in blocks that raise the maximum.
+constexpr std::size_t kLanes = 4;
+static_assert(kBlock % kLanes == 0);
+
+/// Sums of one block, in lanes so that the compiler may use vectors without reordering a single
+/// sum.
+struct BlockSums
+{
+    std::array<double, kLanes> errorSquares{};
+    std::array<double, kLanes> goldenSquares{};
+    std::array<double, kLanes> maxAbs{};
+    std::array<double, kLanes>
+        excess{}; ///< largest error - best * (|golden| + scale): above 0, a new worst is here
+};
+
+// Sanitizers and ifunc resolvers do not go together.
+#if defined(__x86_64__) && !defined(LATHE_NO_CLONES)
+__attribute__((target_clones("avx2", "default")))
+#endif
+BlockSums
+sumBlock(const double* got, const double* golden, std::size_t count, double scale, double best)
+{
+    // The compiler's own vectors: it does not turn these sums into vectors by itself at strict
+    // floating point.
+    using Vector = double __attribute__((vector_size(kLanes * sizeof(double))));
+    using Bits = std::int64_t __attribute__((vector_size(kLanes * sizeof(double))));
+    constexpr auto kMagnitude = std::numeric_limits<std::int64_t>::max();
+    Vector errorSquares{};
+    Vector goldenSquares{};
+    Vector maxAbs{};
+    Vector excess{};
+    for (std::size_t at = 0; at < count; at += kLanes) {
+        Vector expected;
+        Vector actual;
+        std::memcpy(&expected, golden + at, sizeof expected);
+        std::memcpy(&actual, got + at, sizeof actual);
+        const Vector difference = actual - expected;
+        Bits bits;
+        std::memcpy(&bits, &difference, sizeof bits);
+        bits &= kMagnitude;
+        Vector error;
+        std::memcpy(&error, &bits, sizeof error);
+        std::memcpy(&bits, &expected, sizeof bits);
+        bits &= kMagnitude;
+        Vector magnitude;
+        std::memcpy(&magnitude, &bits, sizeof magnitude);
+        const Vector over = error - best * (magnitude + scale);
+        errorSquares += error * error;
+        goldenSquares += expected * expected;
+        maxAbs = error > maxAbs ? error : maxAbs;
+        excess = over > excess ? over : excess;
+    }
+    BlockSums out;
+    std::memcpy(out.errorSquares.data(), &errorSquares, sizeof errorSquares);
+    std::memcpy(out.goldenSquares.data(), &goldenSquares, sizeof goldenSquares);
+    std::memcpy(out.maxAbs.data(), &maxAbs, sizeof maxAbs);
+    std::memcpy(out.excess.data(), &excess, sizeof excess);
+    return out;
+}
+
+/// All finite, not exact. The blocks are padded to whole lanes with equal values. The division is
+/// only done in blocks that hold a new worst element, which soon are few.
 void fastBlock(const Job& job,
                std::size_t first,
                std::span<const double> got,
                std::span<const double> golden,
                Partial& out)
 {
-    std::array<double, kBlock> relative;
-    double errorSquares = 0;
-    double goldenSquares = 0;
-    double maxAbs = 0;
-    double maxRel = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-        const double error = std::abs(got[i] - golden[i]);
-        errorSquares += error * error;
-        goldenSquares += golden[i] * golden[i];
-        maxAbs = error > maxAbs ? error : maxAbs;
-        relative[i] = error / (std::abs(golden[i]) + job.scale);
-        maxRel = relative[i] > maxRel ? relative[i] : maxRel;
+    const std::size_t padded = (got.size() + kLanes - 1) / kLanes * kLanes;
+    const BlockSums sums = sumBlock(got.data(), golden.data(), padded, job.scale, out.maxRel);
+    double excess = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        out.errorSquares += sums.errorSquares[lane];
+        out.goldenSquares += sums.goldenSquares[lane];
+        out.maxAbs = std::max(out.maxAbs, sums.maxAbs[lane]);
+        excess = std::max(excess, sums.excess[lane]);
     }
-    out.errorSquares += errorSquares;
-    out.goldenSquares += goldenSquares;
-    out.maxAbs = std::max(out.maxAbs, maxAbs);
-    if (maxRel > out.maxRel || out.worst < 0) {
-        const std::size_t at = static_cast<std::size_t>(
-            std::max_element(relative.begin(),
-                             relative.begin() + static_cast<std::ptrdiff_t>(got.size()))
-            - relative.begin());
-        out.maxRel = std::max(out.maxRel, maxRel);
-        out.worst = static_cast<std::int64_t>(first + at);
-        if (out.firstMismatch < 0) {
-            out.expected = golden[at];
-            out.got = got[at];
+    if (!(excess > 0) && out.worst >= 0) {
+        return;
+    }
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        const double relative = relativeError(std::abs(got[i] - golden[i]), golden[i], job.scale);
+        if (relative > out.maxRel || out.worst < 0) {
+            out.maxRel = std::max(out.maxRel, relative);
+            out.worst = static_cast<std::int64_t>(first + i);
+            if (out.firstMismatch < 0) {
+                out.expected = golden[i];
+                out.got = got[i];
+            }
         }
     }
+}
+
+#if defined(__x86_64__) && !defined(LATHE_NO_CLONES)
+__attribute__((target_clones("avx2", "default")))
+#endif
+bool allFinite(const double* got, const double* golden)
+{
+    // Zero times a finite number is zero; anything else becomes NaN and stays.
+    using Vector = double __attribute__((vector_size(kLanes * sizeof(double))));
+    Vector probe{};
+    for (std::size_t at = 0; at < kBlock; at += kLanes) {
+        Vector a;
+        Vector b;
+        std::memcpy(&a, got + at, sizeof a);
+        std::memcpy(&b, golden + at, sizeof b);
+        probe += a * 0.0 + b * 0.0;
+    }
+    std::array<double, kLanes> lanes;
+    std::memcpy(lanes.data(), &probe, sizeof probe);
+    return std::all_of(lanes.begin(), lanes.end(), [](double value) { return value == 0.0; });
 }
 
 Partial compareRange(const Job& job, std::size_t begin, std::size_t end)
@@ -154,11 +230,9 @@ Partial compareRange(const Job& job, std::size_t begin, std::size_t end)
         const std::span<double> goldenBlock(golden.data(), count);
         decode(job.dtype, job.got, first, gotBlock);
         decode(job.goldenDtype, job.golden, first, goldenBlock);
-        double probe = 0; // NaN as soon as one element is not finite
-        for (std::size_t i = 0; i < count; ++i) {
-            probe += got[i] * 0.0 + golden[i] * 0.0;
-        }
-        if (job.exact || !(job.scale > 0) || std::isnan(probe)) {
+        std::fill(got.begin() + static_cast<std::ptrdiff_t>(count), got.end(), 0.0);
+        std::fill(golden.begin() + static_cast<std::ptrdiff_t>(count), golden.end(), 0.0);
+        if (job.exact || !(job.scale > 0) || !allFinite(got.data(), golden.data())) {
             slowBlock(job, first, gotBlock, goldenBlock, out);
         } else {
             fastBlock(job, first, gotBlock, goldenBlock, out);
@@ -202,6 +276,15 @@ double rootMeanSquare(DType dtype, std::span<const std::byte> values)
     for (std::size_t first = 0; first < parts; first += kBlock) {
         const std::span<double> out(block.data(), std::min(kBlock, parts - first));
         decode(dtype, values, first, out);
+        std::fill(block.begin() + static_cast<std::ptrdiff_t>(out.size()), block.end(), 0.0);
+        if (allFinite(block.data(), block.data())) {
+            const BlockSums sums = sumBlock(block.data(), block.data(), kBlock, 0, 0);
+            for (const double lane : sums.goldenSquares) {
+                squares += lane;
+            }
+            finite += out.size();
+            continue;
+        }
         for (const double value : out) {
             if (std::isfinite(value)) {
                 squares += value * value;

@@ -4,6 +4,8 @@
 
 #include "reference_failure.h"
 
+#include <algorithm>
+
 namespace lathe::worker {
 
 using protocol::ArmMessage;
@@ -12,6 +14,7 @@ using protocol::FieldTag;
 
 namespace {
 
+constexpr double kLoadSeconds = 120;    ///< imports the compiler beside the task
 constexpr double kCompileSeconds = 600; ///< Inductor's first compile on a small machine
 
 CallScript::Finish expectOk()

@@ -4,6 +4,7 @@
 #include "evaluation_run.h"
 #include "evidence.h"
 
+#include <lathe/base/clock.h>
 #include <lathe/worker/conditions.h>
 #include <lathe/worker/device_lock.h>
 
@@ -72,21 +73,25 @@ void EvaluationRun::waitForCompiled(ReferenceVariant& variant)
         m_ledger);
 }
 
-std::vector<CompiledVariant*> EvaluationRun::readyCompiled(ReferenceVariant& variant)
+std::vector<CompiledVariant*> EvaluationRun::readyCompiled(ReferenceVariant& variant, bool announce)
 {
     std::vector<CompiledVariant*> out;
+    const auto note = [&](const std::string& text) {
+        if (announce) {
+            warning(text);
+        }
+    };
     for (const std::string& mode : compileModes()) {
         CompiledVariant* arm = m_task->compiled(variant, mode, false);
         if (arm == nullptr) {
             continue;
         }
         if (!arm->failure().empty()) {
-            warning("compile:" + mode + " takes no part in " + variant.name() + ": "
-                    + arm->failure());
+            note("compile:" + mode + " takes no part in " + variant.name() + ": " + arm->failure());
         } else if (!arm->ready() || !m_task->compilersQuiet()) {
             // Others of its sandbox are still compiling: it will be stopped with them.
-            warning("compile:" + mode + " is not compiled yet and takes no part in this timing of "
-                    + variant.name());
+            note("compile:" + mode + " is not compiled yet and takes no part in this timing of "
+                 + variant.name());
         } else if (arm->bindAll(cancelFd(), m_ledger)) {
             out.push_back(arm);
         } else {
@@ -154,7 +159,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
     stage("bench", "timing " + variant.name());
     BenchArms arms;
     arms.reference = &variant;
-    arms.compiled = readyCompiled(variant);
+    arms.compiled = readyCompiled(variant, true);
     arms.parent = parentProcess(variant);
     auto main = m_candidate->main(variant, cancelFd(), m_ledger);
     auto twin = m_candidate->load(variant, "aa", cancelFd(), m_ledger);
@@ -179,6 +184,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
                                      : std::min(2 * lastLevelCacheBytes(), kMostFlushBytes);
     tl::expected<BenchOutcome, BenchFailure> outcome;
     {
+        const std::int64_t asked = monotonicNs();
         auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
                                         m_device->arm.device,
                                         kLockSeconds,
@@ -186,6 +192,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
                                         [this](const std::string& holder) {
                                             stage("bench", "waiting for the device: " + holder);
                                         });
+        m_ledger.samplingSeconds += static_cast<double>(monotonicNs() - asked) / 1e9;
         if (!lock) {
             return tl::unexpected(errorStop(lock.error()));
         }
@@ -286,7 +293,7 @@ void EvaluationRun::profile()
     }
     if (full()) {
         trace("eager", variant.eager());
-        for (CompiledVariant* compiled : readyCompiled(variant)) {
+        for (CompiledVariant* compiled : readyCompiled(variant, false)) {
             trace(compiled->name(), compiled->process());
         }
     }

@@ -206,6 +206,7 @@ tl::expected<void, Stop> EvaluationRun::verify()
             Stop{Verdict::Refused, "the candidate declines every variant", {}, false, {}});
     }
     integrity();
+    m_board->flush();
     return {};
 }
 

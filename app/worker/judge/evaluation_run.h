@@ -54,7 +54,8 @@ private:
     tl::expected<void, Stop> bench();
     tl::expected<void, Stop> benchOne(ReferenceVariant& variant);
     void waitForCompiled(ReferenceVariant& variant);
-    [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant);
+    [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant,
+                                                              bool announce);
     ArmProcess* parentProcess(ReferenceVariant& variant);
     void profile();
     void addLimit(const ReferenceVariant& variant, double candidateUs);

@@ -409,7 +409,10 @@ void ReferenceVariant::addEagerSetSteps(std::int64_t id)
 
 Result<void> ReferenceVariant::takeEagerOutputs(std::int64_t id)
 {
-    const InputSet& set = m_sets[static_cast<std::size_t>(id)];
+    InputSet& set = m_sets[static_cast<std::size_t>(id)];
+    if (auto narrowed = narrowGolden(set); !narrowed) {
+        return narrowed;
+    }
     const auto deviations = compare(set);
     if (!deviations) {
         return tl::unexpected(deviations.error());

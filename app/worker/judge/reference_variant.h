@@ -97,6 +97,9 @@ private:
     void addEagerSetSteps(std::int64_t id);
     void addFork(const char* what, const char* phase, std::unique_ptr<ArmProcess>& target);
     Result<void> takeEagerOutputs(std::int64_t id);
+    /// Golden values of outputs narrower than float32 are kept in float32: their rounding is 2^16
+    /// times finer than the output's, and every comparison reads half as much.
+    Result<void> narrowGolden(InputSet& set);
 
     const TaskContext& m_context;
     protocol::Variant m_variant;

@@ -3,12 +3,40 @@
 #include "reference_variant.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace lathe::worker {
 
 using protocol::ArmMessage;
 using protocol::ArmWriter;
 using protocol::FieldTag;
+
+Result<void> ReferenceVariant::narrowGolden(InputSet& set)
+{
+    for (std::size_t i = 0; i < set.golden.size(); ++i) {
+        protocol::TensorInfo& info = set.goldenShape.tensors[i];
+        const auto wide = set.golden[i]->hostView();
+        if (info.dtype != protocol::DType::Float64 || wide.empty() || info.elements() == 0
+            || protocol::elementBytes(m_contract.tensors[i].dtype) > 2) {
+            continue;
+        }
+        const auto count = static_cast<std::size_t>(info.elements());
+        auto narrow = m_context.memory->allocate(count * sizeof(float));
+        if (!narrow) {
+            return tl::unexpected(narrow.error());
+        }
+        const auto target = (*narrow)->hostView();
+        for (std::size_t at = 0; at < count; ++at) {
+            double value = 0;
+            std::memcpy(&value, wide.data() + at * sizeof value, sizeof value);
+            const auto rounded = static_cast<float>(value);
+            std::memcpy(target.data() + at * sizeof rounded, &rounded, sizeof rounded);
+        }
+        set.golden[i] = std::move(*narrow);
+        info.dtype = protocol::DType::Float32;
+    }
+    return {};
+}
 
 Result<std::vector<Deviation>> ReferenceVariant::compare(const InputSet& set)
 {

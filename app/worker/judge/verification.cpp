@@ -140,8 +140,11 @@ tl::expected<void, GateStop> Verification::contract(const OutputShape& shape)
     return {};
 }
 
-tl::expected<std::vector<Deviation>, GateStop>
-Verification::forward(const InputSet& set, const std::string& gate, std::uint32_t poison)
+tl::expected<std::string, GateStop> Verification::forward(const InputSet& set,
+                                                          const std::string& gate,
+                                                          const std::string& compareGate,
+                                                          const std::string& when,
+                                                          std::uint32_t poison)
 {
     const double timeout = m_variant.context().task.forwardTimeoutSeconds;
     OutputShape shape;
@@ -171,11 +174,13 @@ Verification::forward(const InputSet& set, const std::string& gate, std::uint32_
     if (auto ok = contract(shape); !ok) {
         return tl::unexpected(ok.error());
     }
-    return collect(set, gate, poison);
+    return collect(set, compareGate, when, poison);
 }
 
-tl::expected<std::vector<Deviation>, GateStop>
-Verification::collect(const InputSet& set, const std::string& gate, std::uint32_t poison)
+tl::expected<std::string, GateStop> Verification::collect(const InputSet& set,
+                                                          const std::string& gate,
+                                                          const std::string& when,
+                                                          std::uint32_t poison)
 {
     constexpr double kCopySeconds = 60;
     for (const auto& buffer : m_variant.outputs()) {
@@ -203,11 +208,27 @@ Verification::collect(const InputSet& set, const std::string& gate, std::uint32_
             return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
         }
     }
+    std::vector<std::string> digests;
+    for (const auto& buffer : m_variant.outputs()) {
+        auto digest = buffer->hash();
+        if (!digest) {
+            return tl::unexpected(machineError(gate, digest.error()));
+        }
+        digests.push_back(std::move(*digest));
+    }
+    const auto known = m_loaded->rightOutputs.find(set.seed);
+    if (known != m_loaded->rightOutputs.end() && known->second == digests) {
+        return std::string{}; // to the bit what was right before
+    }
     auto deviations = m_variant.compare(set);
     if (!deviations) {
         return tl::unexpected(machineError(gate, deviations.error()));
     }
-    return std::move(*deviations);
+    auto detail = within(*deviations, gate, when);
+    if (detail) {
+        m_loaded->rightOutputs[set.seed] = std::move(digests);
+    }
+    return detail;
 }
 
 tl::expected<std::string, GateStop> Verification::within(const std::vector<Deviation>& deviations,
@@ -255,23 +276,24 @@ tl::expected<void, GateStop> Verification::numerics()
     std::string detail;
     bool first = true;
     for (const std::int64_t id : {0, 1}) {
-        auto deviations = forward(m_variant.sets()[static_cast<std::size_t>(id)],
-                                  first ? "contract" : "numerics",
-                                  kPoisonNan);
-        if (!deviations) {
-            return tl::unexpected(deviations.error());
-        }
-        if (first) {
-            m_board.pass("contract",
-                         variant,
-                         "number, structure, shape and dtype of the outputs are the reference's");
+        auto right = forward(m_variant.sets()[static_cast<std::size_t>(id)],
+                             first ? "contract" : "numerics",
+                             "numerics",
+                             "",
+                             kPoisonNan);
+        if (right || right.error().gate == "numerics") {
+            if (first) {
+                m_board.pass(
+                    "contract",
+                    variant,
+                    "number, structure, shape and dtype of the outputs are the reference's");
+            }
             first = false;
         }
-        auto inside = within(*deviations, "numerics", "");
-        if (!inside) {
-            return tl::unexpected(inside.error());
+        if (!right) {
+            return tl::unexpected(right.error());
         }
-        detail = std::move(*inside);
+        detail = std::move(*right);
     }
     if (voids.size() == m_variant.calibration().size()) {
         return tl::unexpected(
@@ -302,13 +324,13 @@ tl::expected<void, GateStop> Verification::callOrder()
 {
     for (const std::int64_t id :
          m_thorough ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}) {
-        auto deviations =
-            forward(m_variant.sets()[static_cast<std::size_t>(id)], "call_order", kPoisonFinite);
-        if (!deviations) {
-            return tl::unexpected(deviations.error());
-        }
-        if (auto inside = within(*deviations, "call_order", " of a repeated call"); !inside) {
-            return tl::unexpected(inside.error());
+        auto right = forward(m_variant.sets()[static_cast<std::size_t>(id)],
+                             "call_order",
+                             "call_order",
+                             " of a repeated call",
+                             kPoisonFinite);
+        if (!right) {
+            return tl::unexpected(right.error());
         }
     }
     m_board.pass("call_order",
@@ -353,27 +375,23 @@ tl::expected<void, GateStop> Verification::checkTimed(std::int64_t lastSet)
         return tl::unexpected(GateStop{gate, loaded.error(), "{}"});
     }
     m_loaded = *loaded;
-    auto timed = collect(m_variant.sets()[static_cast<std::size_t>(lastSet)], gate, kPoisonNan);
+    auto timed = collect(m_variant.sets()[static_cast<std::size_t>(lastSet)],
+                         gate,
+                         " of the last timed call",
+                         kPoisonNan);
     if (!timed) {
         return tl::unexpected(timed.error());
     }
-    if (auto inside = within(*timed, gate, " of the last timed call"); !inside) {
-        return tl::unexpected(inside.error());
-    }
     const auto& unseen = m_variant.sets()[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)];
-    auto fresh = forward(unseen, gate, kPoisonFinite);
+    auto fresh = forward(unseen, gate, gate, " on fresh inputs after the timing", kPoisonFinite);
     if (!fresh) {
         return tl::unexpected(fresh.error());
-    }
-    auto inside = within(*fresh, gate, " on fresh inputs after the timing");
-    if (!inside) {
-        return tl::unexpected(inside.error());
     }
     m_board.pass(gate,
                  m_variant.name(),
                  "the outputs of the last timed call and of a fresh input set in the timed process "
                  "are right",
-                 *inside);
+                 fresh->empty() ? "{}" : *fresh);
     return {};
 }
 

@@ -39,11 +39,18 @@ public:
     tl::expected<void, GateStop> checkTimed(std::int64_t lastSet);
 
 private:
-    /// One forward on a set, its outputs copied into poisoned buffers and compared.
-    tl::expected<std::vector<Deviation>, GateStop>
-    forward(const InputSet& set, const std::string& gate, std::uint32_t poison);
-    tl::expected<std::vector<Deviation>, GateStop>
-    collect(const InputSet& set, const std::string& gate, std::uint32_t poison);
+    /// One forward on a set; its outputs are copied into poisoned buffers and compared. The detail
+    /// of the worst output, empty when it is to the bit what was right before. A failing forward
+    /// belongs to `gate`, a wrong value to `compareGate`.
+    tl::expected<std::string, GateStop> forward(const InputSet& set,
+                                                const std::string& gate,
+                                                const std::string& compareGate,
+                                                const std::string& when,
+                                                std::uint32_t poison);
+    tl::expected<std::string, GateStop> collect(const InputSet& set,
+                                                const std::string& gate,
+                                                const std::string& when,
+                                                std::uint32_t poison);
     tl::expected<void, GateStop> contract(const OutputShape& shape);
     /// The first output outside its limits stops; else the detail of the worst one.
     tl::expected<std::string, GateStop> within(const std::vector<Deviation>& deviations,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workshop.h"
 
+#include <lathe/base/clock.h>
 #include <lathe/base/files.h>
 
 #include <algorithm>
@@ -190,10 +191,19 @@ void Workshop::idle()
     for (const auto& [name, device] : m_devices) {
         ensureWaiting(*device);
     }
-    for (const auto& task : m_tasks) {
-        if (task->advance(m_background)) {
-            return; // one task at a time; the machine is small
-        }
+    // Preparing is a chain of short questions to arms: a short nap between them is what makes it go on, short enough not
+    // to be felt by a request that comes now.
+    constexpr std::int64_t kSliceNs = 60'000'000;
+    constexpr useconds_t kNapUs = 1000;
+    const std::int64_t until = monotonicNs() + kSliceNs;
+    const auto working = [this] {
+        // One task at a time; the machine is small.
+        return std::any_of(m_tasks.begin(), m_tasks.end(), [this](const auto& task) {
+            return task->advance(m_background);
+        });
+    };
+    while (working() && monotonicNs() < until) {
+        ::usleep(kNapUs);
     }
 }
 

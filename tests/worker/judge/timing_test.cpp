@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_arm_process.h"
+
+#include <lathe/worker/device_lock.h>
+#include <lathe/worker/interleaved.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+using namespace lathe;
+using namespace lathe::worker;
+using protocol::ArmMessage;
+using protocol::ArmWriter;
+using protocol::FieldTag;
+
+namespace {
+
+constexpr std::int64_t kNullNs = 40'000;
+
+/// An arm whose calls take perCallNs on a clock that nobody has to wait for.
+FakeArmProcess armTaking(std::int64_t perCallNs)
+{
+    FakeArmProcess process([](ArmMessage asked) {
+        return asked == ArmMessage::Time
+                   ? ArmWriter(ArmMessage::Timed).floats(FieldTag::Floats, {0})
+                   : ArmWriter(ArmMessage::Ok);
+    });
+    process.roundTripNs = [perCallNs](FakeArmProcess& self) {
+        const bool timed = self.asked.back() == ArmMessage::Time;
+        return kNullNs + (timed ? perCallNs * self.last->integer(FieldTag::Int) : 0);
+    };
+    return process;
+}
+
+TEST(Interleaved, TakesTheNullCallOffAndBatchesShortCalls)
+{
+    auto fast = armTaking(10'000);
+    auto slow = armTaking(5'000'000);
+    TimingPlan plan;
+    plan.seed = 3;
+    const auto samples =
+        timeInterleaved({{"fast", &fast, {0, 1}}, {"slow", &slow, {0, 1}}}, plan, -1);
+    ASSERT_TRUE(samples);
+    ASSERT_GE(samples->samplesUs[0].size(), 8u);
+    EXPECT_EQ(samples->samplesUs[0].size(), samples->samplesUs[1].size());
+    for (const double us : samples->samplesUs[0]) {
+        EXPECT_NEAR(us, 10, 1e-9);
+    }
+    for (const double us : samples->samplesUs[1]) {
+        EXPECT_NEAR(us, 5000, 1e-9);
+    }
+    EXPECT_EQ(fast.last->integer(FieldTag::Int), 200) << "2 ms of 10 us calls";
+    EXPECT_EQ(slow.last->integer(FieldTag::Int), 1);
+    EXPECT_EQ(samples->discarded[0], 2);
+}
+
+TEST(Interleaved, SingleCallsRotateOverTheSets)
+{
+    std::set<std::int64_t> first;
+    FakeArmProcess* self = nullptr;
+    FakeArmProcess process([&](ArmMessage asked) {
+        if (asked == ArmMessage::Time) {
+            first.insert(self->last->integers(FieldTag::Ints)->front());
+            return ArmWriter(ArmMessage::Timed).floats(FieldTag::Floats, {0});
+        }
+        return ArmWriter(ArmMessage::Ok);
+    });
+    self = &process;
+    process.roundTripNs = [](FakeArmProcess&) { return std::int64_t{9'000'000}; };
+    TimingPlan plan;
+    plan.maxRounds = 8;
+    const auto samples = timeInterleaved({{"a", &process, {4, 5, 6}}}, plan, -1);
+    ASSERT_TRUE(samples);
+    EXPECT_EQ(first, (std::set<std::int64_t>{4, 5, 6}));
+}
+
+TEST(Interleaved, SaysWhichArmFailed)
+{
+    auto good = armTaking(1'000'000);
+    FakeArmProcess bad([](ArmMessage asked) {
+        return asked == ArmMessage::Time
+                   ? ArmWriter(ArmMessage::Failed).text(FieldTag::Text2, "broken")
+                   : ArmWriter(ArmMessage::Ok);
+    });
+    const auto samples = timeInterleaved({{"good", &good, {0}}, {"bad", &bad, {0}}}, {}, -1);
+    ASSERT_FALSE(samples);
+    EXPECT_EQ(samples.error().arm, 1u);
+    EXPECT_EQ(samples.error().error.message, "broken");
+}
+
+TEST(TimingRow, SummarisesSamples)
+{
+    const auto row = timingRow("eager", "v", {}, {1, 2, 3, 4, 5}, 2);
+    EXPECT_EQ(row.samples, 5);
+    EXPECT_EQ(row.medianUs, 3);
+    EXPECT_DOUBLE_EQ(row.p10Us, 1.4);
+    EXPECT_EQ(row.protocol, "warm");
+}
+
+TEST(DeviceLock, IsHeldByOneAtATime)
+{
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("lathe-lock-test-" + std::to_string(getpid()));
+    {
+        auto first = DeviceLock::acquire(folder, "cpu", 1, -1, {});
+        ASSERT_TRUE(first);
+        std::string holder;
+        const auto second = DeviceLock::acquire(
+            folder, "cpu", 0, -1, [&](const std::string& text) { holder = text; });
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().code, ErrorCode::Timeout);
+        EXPECT_EQ(holder, "lathe-worker " + std::to_string(getpid()));
+        EXPECT_TRUE(DeviceLock::acquire(folder, "cuda:0", 0, -1, {}));
+    }
+    EXPECT_TRUE(DeviceLock::acquire(folder, "cpu", 0, -1, {}));
+    std::filesystem::remove_all(folder);
+}
+
+} // namespace
