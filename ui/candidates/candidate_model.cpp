@@ -8,6 +8,23 @@
 
 namespace lathe::ui {
 
+namespace {
+
+QString authorText(session::Author author)
+{
+    switch (author) {
+    case session::Author::Human:
+        return QStringLiteral("a person");
+    case session::Author::Agent:
+        return QStringLiteral("the agent");
+    case session::Author::Import:
+        break;
+    }
+    return QStringLiteral("import");
+}
+
+} // namespace
+
 struct CandidateModel::Node
 {
     session::CandidateRow row;
@@ -208,7 +225,7 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const
     case Qt::ToolTipRole:
         return QStringLiteral("%1 · by %2 · %3%4%5")
             .arg(name,
-                 qs(session::toString(row->author)),
+                 authorText(row->author),
                  clockText(row->createdAt),
                  row->reason.empty() ? QString() : QStringLiteral("\n") + qs(row->reason),
                  row->vsParent ? QStringLiteral("\n%1 %2 than its parent")

@@ -41,7 +41,7 @@ CandidatePane::CandidatePane(const Theme& theme, QWidget* parent)
         bar->setDrawBase(false);
         bar->setExpanding(false);
         bar->setUsesScrollButtons(false);
-        bar->setElideMode(Qt::ElideRight);
+        bar->setElideMode(bar == m_tabs ? Qt::ElideRight : Qt::ElideNone);
     }
     m_tabs->addTab(QStringLiteral("Candidate"));
     m_tabs->addTab(QStringLiteral("Compare"));

@@ -9,6 +9,8 @@
 #include <Qsci/qsciscintilla.h>
 #include <Qsci/qscistyle.h>
 
+#include <QGuiApplication>
+#include <QScreen>
 #include <QScrollBar>
 #include <QVBoxLayout>
 
@@ -77,6 +79,16 @@ void paintCpp(CudaLexer& lexer, const Palette& p)
                             QsciLexerCPP::UnclosedString}) {
         lexer.setColor(p.string, style);
     }
+}
+
+// Scintilla takes sizes in points only, and a font given in pixels has none.
+QFont inPoints(QFont font)
+{
+    const double dpi = QGuiApplication::primaryScreen() != nullptr
+                           ? QGuiApplication::primaryScreen()->logicalDotsPerInchY()
+                           : 96;
+    font.setPointSizeF(font.pixelSize() * 72.0 / dpi);
+    return font;
 }
 
 } // namespace
@@ -148,7 +160,7 @@ CodeEditor::~CodeEditor() = default;
 void CodeEditor::applyTheme()
 {
     const Palette& p = m_theme.palette();
-    const QFont font = m_theme.codeFont(13);
+    const QFont font = inPoints(m_theme.codeFont(13));
     m_view->setColor(p.text);
     m_view->setPaper(p.bg2);
     m_view->setFont(font);
@@ -165,7 +177,7 @@ void CodeEditor::applyTheme()
             paintCpp(*cpp, p);
         }
     }
-    m_view->setMarginsFont(m_theme.codeFont(12));
+    m_view->setMarginsFont(inPoints(m_theme.codeFont(12)));
     m_view->setMarginsForegroundColor(p.text3);
     m_view->setMarginsBackgroundColor(p.bg2);
     m_view->setMarginWidth(0, 44);
@@ -244,7 +256,7 @@ void CodeEditor::setProblems(const std::vector<EditorProblem>& problems)
                               QStringLiteral("problem"),
                               error ? p.bad : p.warn,
                               error ? p.removed : p.bg2,
-                              m_theme.uiFont(12));
+                              inPoints(m_theme.uiFont(12)));
         m_view->annotate(line, text, style);
         if (error) {
             m_view->markerAdd(line, kProblemLine);
@@ -283,7 +295,8 @@ void CodeEditor::setFillersBelow(const std::vector<int>& rowsBelowLine)
 {
     m_view->clearAnnotations();
     const Palette& p = m_theme.palette();
-    const QsciStyle style(-1, QStringLiteral("filler"), p.text3, p.bg1, m_theme.codeFont(13));
+    const QsciStyle style(
+        -1, QStringLiteral("filler"), p.text3, p.bg1, inPoints(m_theme.codeFont(13)));
     m_view->setAnnotationDisplay(QsciScintilla::AnnotationStandard);
     for (std::size_t line = 0; line < rowsBelowLine.size(); ++line) {
         if (rowsBelowLine[line] > 0) {

@@ -6,6 +6,7 @@
 #include <lathe/ui/timeline/timeline_view.h>
 
 #include <QCoreApplication>
+#include <QLabel>
 #include <QThreadPool>
 #include <QVBoxLayout>
 
@@ -64,10 +65,15 @@ TimelinePanel::TimelinePanel(const Theme& theme, QWidget* parent)
     : QWidget(parent)
     , m_theme(theme)
     , m_view(new TimelineView(this))
+    , m_empty(new QLabel(QStringLiteral("Run (F5) traces eager, compile and the candidate"), this))
 {
     auto* rows = new QVBoxLayout(this);
     rows->setContentsMargins(0, 0, 0, 0);
-    rows->addWidget(m_view);
+    rows->addWidget(m_empty);
+    rows->addWidget(m_view, 1);
+    m_empty->setObjectName(QStringLiteral("sectionNote"));
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_view->hide();
     setFocusProxy(m_view);
     m_view->setAccessibleName(QStringLiteral("Timelines of reference and candidate"));
     applyColors();
@@ -102,8 +108,14 @@ void TimelinePanel::setResult(const EvaluationPtr& result, const QString& candid
     m_shown = key;
     const auto generation = ++m_generation;
     if (!result || result->traces.empty()) {
-        m_note = result ? QStringLiteral("no trace was taken") : QString();
+        m_note.clear();
         m_view->setRows({});
+        m_view->hide();
+        m_empty->setText(result
+                             ? QStringLiteral("No timeline: only correct candidates are traced, "
+                                              "and slow ones in the full tier only")
+                             : QStringLiteral("Run (F5) traces eager, compile and the candidate"));
+        m_empty->show();
         return;
     }
     // One variant: times on one axis only mean something for the same sizes.
@@ -132,6 +144,8 @@ void TimelinePanel::setResult(const EvaluationPtr& result, const QString& candid
                 qApp,
                 [panel, generation, rows = std::move(rows)]() mutable {
                     if (panel && panel->m_generation == generation) {
+                        panel->m_empty->hide();
+                        panel->m_view->show();
                         panel->m_view->setRows(std::move(rows));
                     }
                 },

@@ -27,7 +27,7 @@ TopBar::TopBar(const Theme& theme, const ActionRegistry& actions, QWidget* paren
     auto* row = new QWidget(this);
     row->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setContentsMargins(0, 0, 8, 0);
     layout->setSpacing(8);
     auto* menuButton = new QToolButton(row);
     menuButton->setText(QStringLiteral("≡"));

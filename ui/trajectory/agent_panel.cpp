@@ -154,7 +154,7 @@ void AgentPanel::chooseProvider(const QString& name)
         }
     }
     m_pick->setToolTip(title);
-    m_pick->setChoice(QFontMetrics(m_pick->font()).elidedText(title, Qt::ElideRight, 130));
+    m_pick->setChoice(QFontMetrics(m_pick->font()).elidedText(title, Qt::ElideRight, 92));
     Q_EMIT providerChanged(name);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <lathe/agent/trajectory.h>
 #include <lathe/evaluation/evaluation_result.h>
 #include <lathe/ui/adapters/text.h>
 #include <lathe/ui/candidates/candidate_model.h>

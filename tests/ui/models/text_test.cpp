@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <lathe/base/result.h>
 #include <lathe/evaluation/evaluation_result.h>
 #include <lathe/ui/adapters/text.h>
 #include <lathe/ui/compare/line_diff.h>

@@ -7,6 +7,8 @@
 #include <QString>
 #include <QWidget>
 
+class QLabel;
+
 namespace lathe::ui {
 
 class Theme;
@@ -26,6 +28,7 @@ private:
     void applyColors();
     const Theme& m_theme;
     TimelineView* m_view;
+    QLabel* m_empty;
     QString m_note;
     std::string m_shown; ///< evaluation and number of traces that the view holds
     std::uint64_t m_generation = 0;
