@@ -9,22 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace lathe::cli {
 
 namespace {
-
-struct RunOptions : CommonOptions
-{
-    std::string task;
-    std::string provider;
-    std::string from;
-    int turns = 200;
-    double maxSeconds = 3600;
-    std::optional<double> cost;
-};
 
 /// "replay:FILE" names the file as seen from here, whatever folder the session works in.
 std::string absoluteProvider(const std::string& provider)
@@ -40,7 +29,9 @@ std::string absoluteProvider(const std::string& provider)
                   : file.string());
 }
 
-int runAgentCommand(const RunOptions& options)
+} // namespace
+
+int runAgentTask(const AgentCommandOptions& options)
 {
     Loop loop;
     auto host = Host::open(loop, options);
@@ -107,12 +98,7 @@ int runAgentCommand(const RunOptions& options)
     return exitCodeOf(outcome->run);
 }
 
-struct ShowOptions : CommonOptions
-{
-    std::string run;
-};
-
-int runTrajectoryShow(const ShowOptions& options)
+int runTrajectoryShow(const TrajectoryOptions& options)
 {
     Result<std::vector<agent::TrajectoryItem>> items = fail(ErrorCode::NotFound, "");
     std::error_code ignored;
@@ -141,41 +127,6 @@ int runTrajectoryShow(const ShowOptions& options)
     for (const agent::TrajectoryItem& item : *items)
         printer.print(item);
     return kCorrect;
-}
-
-} // namespace
-
-void addAgentCommands(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<RunOptions>();
-    CLI::App* command = app.add_subcommand("agent", "Let a model write, check and measure kernels");
-    command->add_option("TASK", options->task, "Task folder, .py file or the id of a shipped task")
-        ->required();
-    command->add_option("--provider", options->provider, "Endpoint profile's name, or replay:FILE")
-        ->required();
-    command->add_option("--from", options->from, "Start from this solution or candidate");
-    command->add_option("--turns", options->turns, "Most model turns")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command->add_option("--cost", options->cost, "Most US dollars")->check(CLI::PositiveNumber);
-    command->add_option("--max-time", options->maxSeconds, "Most seconds")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    addSessionOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback([options, &invocation] {
-        invocation.run = [options] { return runAgentCommand(*options); };
-    });
-
-    CLI::App* group = app.add_subcommand("trajectory", "Show what an agent run did");
-    group->require_subcommand(1);
-    auto show = std::make_shared<ShowOptions>();
-    CLI::App* showCommand = group->add_subcommand("show", "Every step of a run");
-    showCommand->add_option("RUN", show->run, "Run's id, or a trajectory file")->required();
-    addSessionOptions(*showCommand, *show);
-    addOutputOptions(*showCommand, *show);
-    showCommand->callback(
-        [show, &invocation] { invocation.run = [show] { return runTrajectoryShow(*show); }; });
 }
 
 } // namespace lathe::cli

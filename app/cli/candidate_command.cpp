@@ -8,20 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
-
 namespace lathe::cli {
-
-namespace {
-
-struct CandidateOptions : CommonOptions
-{
-    std::string candidate;
-    std::string as;
-    std::string out;
-    std::string note;
-    bool withdraw = false;
-};
 
 int runExport(const CandidateOptions& options)
 {
@@ -93,36 +80,6 @@ int runAccept(const CandidateOptions& options)
                                         : "accepted and signed; \"lathe accept " + options.candidate
                                               + " --withdraw\" takes it back");
     return kCorrect;
-}
-
-} // namespace
-
-void addCandidateCommands(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<CandidateOptions>();
-    CLI::App* command = app.add_subcommand("export", "Write a candidate for use elsewhere");
-    command->add_option("CANDIDATE", options->candidate, "Id, its beginning, or TASK#NUMBER")
-        ->required();
-    command->add_option("--as", options->as, "kernelbench (one .py file) or cpp (sources)")
-        ->required()
-        ->check(CLI::IsMember({"kernelbench", "cpp"}));
-    command->add_option("--out", options->out, "Folder to write to")->required();
-    addSessionOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback(
-        [options, &invocation] { invocation.run = [options] { return runExport(*options); }; });
-
-    auto accept = std::make_shared<CandidateOptions>();
-    CLI::App* acceptCommand =
-        app.add_subcommand("accept", "Accept a candidate's evaluation: signed, reversible");
-    acceptCommand->add_option("CANDIDATE", accept->candidate, "Id, its beginning, or TASK#NUMBER")
-        ->required();
-    acceptCommand->add_option("--note", accept->note, "Why");
-    acceptCommand->add_flag("--withdraw", accept->withdraw, "Take the acceptance back");
-    addSessionOptions(*acceptCommand, *accept);
-    addOutputOptions(*acceptCommand, *accept);
-    acceptCommand->callback(
-        [accept, &invocation] { invocation.run = [accept] { return runAccept(*accept); }; });
 }
 
 } // namespace lathe::cli

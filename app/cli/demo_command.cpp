@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -41,6 +40,8 @@ Result<session::Session::ProviderRow> findRecording(Host& host)
         "The shipped demonstration recording was not found (LATHE_RESOURCES names the folder).",
         why);
 }
+
+} // namespace
 
 int runDemo(CommonOptions options)
 {
@@ -114,19 +115,6 @@ int runDemo(CommonOptions options)
     Terminal::line(
         "\nNext: lathe eval starter/rmsnorm_residual cpu_fused, lathe gui, lathe --help");
     return exitCodeOf(outcome->run);
-}
-
-} // namespace
-
-void addDemoCommand(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<CommonOptions>();
-    CLI::App* command = app.add_subcommand(
-        "demo", "A recorded model session replayed; compile, check and measure live");
-    addSessionOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback(
-        [options, &invocation] { invocation.run = [options] { return runDemo(*options); }; });
 }
 
 } // namespace lathe::cli

@@ -11,7 +11,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -19,11 +18,6 @@
 namespace lathe::cli {
 
 namespace {
-
-struct DoctorOptions : CommonOptions
-{
-    std::string python;
-};
 
 bool mentions(const std::vector<Check>& rows, std::string_view word)
 {
@@ -156,6 +150,8 @@ int report(const std::vector<Check>& rows, bool json)
     return usable ? kCorrect : kMachine;
 }
 
+} // namespace
+
 int runDoctor(const DoctorOptions& options)
 {
     std::vector<Check> rows;
@@ -182,23 +178,6 @@ int runDoctor(const DoctorOptions& options)
     for (Check& row : endpoints)
         rows.push_back(std::move(row));
     return report(rows, options.json);
-}
-
-} // namespace
-
-void addDoctorCommand(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<DoctorOptions>();
-    CLI::App* command =
-        app.add_subcommand("doctor", "What this machine can do, what is missing, and the fix");
-    command->add_option(
-        "--python",
-        options->python,
-        "Interpreter to look at when the worker does not start (else LATHE_PYTHON)");
-    addSessionOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback(
-        [options, &invocation] { invocation.run = [options] { return runDoctor(*options); }; });
 }
 
 } // namespace lathe::cli

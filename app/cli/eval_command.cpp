@@ -9,18 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace lathe::cli {
 
 namespace {
-
-struct EvalOptions : CommonOptions
-{
-    std::string task;
-    std::vector<std::string> solutions;
-};
 
 /// The command that gives this result again, solution by solution.
 std::string rerunCommand(const std::vector<std::string>& arguments)
@@ -93,6 +86,8 @@ int finishEval(const EvalOptions& options,
     return code;
 }
 
+} // namespace
+
 int runEval(const EvalOptions& options, const std::vector<std::string>& arguments)
 {
     Loop loop;
@@ -153,56 +148,6 @@ int runBaseline(const EvalOptions& options, const std::vector<std::string>& argu
     if (!result)
         return reportError(result.error(), Phase::Work, options.json);
     return finishEval(options, {withRerun(*result, arguments)}, {"baselines"});
-}
-
-void addExports(CLI::App& command, EvalOptions& options)
-{
-    command.add_option("--export-json", options.exportJson, "Write the result document to a file");
-    command.add_option("--export-csv", options.exportCsv, "Write the timings to a file");
-    command.add_option("--export-markdown", options.exportMarkdown, "Write tables to a file");
-}
-
-} // namespace
-
-void addEvalCommands(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<EvalOptions>();
-    CLI::App* eval =
-        app.add_subcommand("eval", "Build, verify and benchmark candidates of one task");
-    eval->add_option("TASK", options->task, "Task folder, .py file or the id of a shipped task")
-        ->required();
-    eval->add_option("SOLUTION",
-                     options->solutions,
-                     "Folders, .py files, shipped solutions' names or candidates' ids");
-    eval->add_option("--format", options->format, "native or modelnew; else recognised")
-        ->check(CLI::IsMember({"native", "modelnew"}));
-    eval->add_option("--accept-if",
-                     options->acceptIf,
-                     "\"faster\": exit 4 unless faster than the best baseline")
-        ->check(CLI::IsMember({"faster"}));
-    eval->add_flag("--list", options->list, "Show variants and shipped solutions, run nothing");
-    addSessionOptions(*eval, *options);
-    addEvaluationOptions(*eval, *options);
-    addExports(*eval, *options);
-    addOutputOptions(*eval, *options);
-    eval->callback([options, &invocation] {
-        invocation.run = [options, &invocation] { return runEval(*options, invocation.arguments); };
-    });
-
-    auto baseline = std::make_shared<EvalOptions>();
-    CLI::App* command =
-        app.add_subcommand("baseline", "Health check, speed of light and all baselines of a task");
-    command->add_option("TASK", baseline->task, "Task folder, .py file or the id of a shipped task")
-        ->required();
-    addSessionOptions(*command, *baseline);
-    addEvaluationOptions(*command, *baseline);
-    addExports(*command, *baseline);
-    addOutputOptions(*command, *baseline);
-    command->callback([baseline, &invocation] {
-        invocation.run = [baseline, &invocation] {
-            return runBaseline(*baseline, invocation.arguments);
-        };
-    });
 }
 
 } // namespace lathe::cli

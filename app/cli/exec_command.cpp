@@ -8,19 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 namespace lathe::cli {
-
-namespace {
-
-struct ExecOptions : CommonOptions
-{
-    std::string task;
-    std::string solution;
-    std::vector<std::string> tool;
-};
 
 int runExec(const ExecOptions& options)
 {
@@ -66,38 +56,6 @@ int runExec(const ExecOptions& options)
         std::fprintf(stderr, "lathe: the tool ended with exit code %d\n", *code);
     }
     return *code == 0 ? kCorrect : kNotCorrect;
-}
-
-} // namespace
-
-void addExecCommand(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<ExecOptions>();
-    CLI::App* command = app.add_subcommand(
-        "exec",
-        "Run a tool on a candidate with its exact inputs: exec TASK SOLUTION -- TOOL ARGS...");
-    command->add_option("TASK", options->task, "Task folder, .py file or the id of a shipped task")
-        ->required();
-    command
-        ->add_option("SOLUTION",
-                     options->solution,
-                     "Folder, .py file, shipped solution's name or candidate's id")
-        ->required();
-    command
-        ->add_option("TOOL",
-                     options->tool,
-                     "After --: the tool and its arguments; the arm's command line is appended")
-        ->required();
-    command->add_option("--format", options->format, "native or modelnew; else recognised")
-        ->check(CLI::IsMember({"native", "modelnew"}));
-    command->add_option("--variant", options->variants, "The variant whose inputs are used");
-    command->add_option("--timeout", options->timeoutSeconds, "Seconds for the tool")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    addSessionOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback(
-        [options, &invocation] { invocation.run = [options] { return runExec(*options); }; });
 }
 
 } // namespace lathe::cli

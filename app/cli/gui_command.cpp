@@ -5,15 +5,12 @@
 
 #include <lathe/base/files.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
 namespace lathe::cli {
-
-namespace {
 
 int runGui(const std::vector<std::string>& arguments)
 {
@@ -31,19 +28,6 @@ int runGui(const std::vector<std::string>& arguments)
                         {}}, // NOLINT(concurrency-mt-unsafe)
                        Phase::Work,
                        false);
-}
-
-} // namespace
-
-void addGuiCommand(CLI::App& app, Invocation& invocation)
-{
-    auto arguments = std::make_shared<std::vector<std::string>>();
-    CLI::App* command = app.add_subcommand("gui", "Open the workbench; what follows goes to it");
-    command->prefix_command();
-    command->callback([command, arguments, &invocation] {
-        *arguments = command->remaining();
-        invocation.run = [arguments] { return runGui(*arguments); };
-    });
 }
 
 } // namespace lathe::cli

@@ -7,60 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
 namespace lathe::cli {
-
-void addOutputOptions(CLI::App& command, OutputOptions& options)
-{
-    command.add_flag(
-        "--json", options.json, "One JSON document on stdout; everything else goes to stderr");
-    command
-        .add_option("--progress", options.progress, "\"ndjson\": one JSON object a line on stderr")
-        ->check(CLI::IsMember({"ndjson"}));
-}
-
-void addSessionOptions(CLI::App& command, CommonOptions& options)
-{
-    command.add_option("--target", options.target, "Where evaluations run")->capture_default_str();
-    command.add_option("--device", options.device, "cpu or cuda")->capture_default_str();
-    command.add_option(
-        "--workspace",
-        options.workspace,
-        "Folder of the workspace (created when absent; else LATHE_WORKSPACE or the data folder)");
-}
-
-void addEvaluationOptions(CLI::App& command, CommonOptions& options)
-{
-    command.add_option("--tier", options.tier, "How much is checked and measured")
-        ->check(CLI::IsMember({"quick", "full", "accept"}))
-        ->capture_default_str();
-    command.add_option("--until", options.until, "The last phase to run")
-        ->check(CLI::IsMember({"build", "verify", "bench", "profile"}))
-        ->capture_default_str();
-    command
-        .add_option(
-            "--variant", options.variants, "Only these variants (repeat or separate by commas)")
-        ->delimiter(',');
-    command.add_option("--against", options.against, "Baseline arms, e.g. eager,compile:default")
-        ->delimiter(',');
-    command.add_option("--min-time", options.minSeconds, "Least sampling seconds per arm")
-        ->check(CLI::NonNegativeNumber);
-    command
-        .add_option("--max-noise",
-                    options.maxNoisePercent,
-                    "Sample until the interval is this narrow, per cent")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--timeout", options.timeoutSeconds, "Seconds for one evaluation")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--replay-seed",
-                       options.replaySeed,
-                       "Inputs from this seed: the result is \"replayed\" and not kept");
-}
 
 session::EvaluateOptions toEvaluateOptions(const CommonOptions& options)
 {

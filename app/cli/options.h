@@ -11,10 +11,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace lathe::cli {
 
 /// Exit codes: part of the contract with scripts.
@@ -54,12 +50,6 @@ struct CommonOptions : OutputOptions
     std::string exportJson, exportCsv, exportMarkdown;
     bool list = false;
 };
-
-void addOutputOptions(CLI::App& command, OutputOptions& options);
-/// --target, --device, --workspace: for every command that opens a session.
-void addSessionOptions(CLI::App& command, CommonOptions& options);
-/// --tier, --until, --variant, ...: for what evaluates.
-void addEvaluationOptions(CLI::App& command, CommonOptions& options);
 
 session::EvaluateOptions toEvaluateOptions(const CommonOptions& options);
 /// --workspace, else LATHE_WORKSPACE, else the user's data folder.

@@ -10,18 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace lathe::cli {
 
 namespace {
-
-struct TaskOptions : OutputOptions
-{
-    std::string task;
-    std::string folder;
-};
 
 nlohmann::ordered_json findingsJson(const std::vector<task::Finding>& findings)
 {
@@ -44,7 +37,9 @@ void printFindings(const Terminal& terminal, const std::vector<task::Finding>& f
     }
 }
 
-int runCheck(const TaskOptions& options)
+} // namespace
+
+int runTaskCheck(const TaskOptions& options)
 {
     const auto findings = task::checkTask(options.task, task::defaultRoots());
     std::size_t errors = 0;
@@ -64,7 +59,7 @@ int runCheck(const TaskOptions& options)
     return errors == 0 ? kCorrect : kUsage;
 }
 
-int runShow(const TaskOptions& options)
+int runTaskShow(const TaskOptions& options)
 {
     auto loaded = task::loadTask(options.task, task::defaultRoots());
     if (!loaded)
@@ -122,7 +117,7 @@ int runShow(const TaskOptions& options)
     return kCorrect;
 }
 
-int runList(const TaskOptions& options)
+int runTaskList(const TaskOptions& options)
 {
     std::vector<task::Finding> problems;
     const auto tasks = task::listTasks(task::defaultRoots(), problems);
@@ -147,7 +142,7 @@ int runList(const TaskOptions& options)
     return kCorrect;
 }
 
-int runNew(const TaskOptions& options)
+int runTaskNew(const TaskOptions& options)
 {
     const std::filesystem::path folder(options.folder);
     auto made = task::createTask(folder, options.task);
@@ -162,36 +157,6 @@ int runNew(const TaskOptions& options)
                        + "\" checks it");
     }
     return kCorrect;
-}
-
-} // namespace
-
-void addTaskCommands(CLI::App& app, Invocation& invocation)
-{
-    CLI::App* group = app.add_subcommand("task", "Check, show, list and make tasks");
-    group->require_subcommand(1);
-    const auto add =
-        [&](const char* name, const char* text, int (*run)(const TaskOptions&), bool withTask) {
-            auto options = std::make_shared<TaskOptions>();
-            CLI::App* command = group->add_subcommand(name, text);
-            if (withTask)
-                command
-                    ->add_option(
-                        "TASK", options->task, "Task folder, .py file or the id of a shipped task")
-                    ->required();
-            addOutputOptions(*command, *options);
-            command->callback([options, run, &invocation] {
-                invocation.run = [options, run] { return run(*options); };
-            });
-            return std::pair(command, options);
-        };
-    add("check", "Find every problem of a task, with file and line", runCheck, true);
-    add("show", "Reference, variants, solutions and notes of a task", runShow, true);
-    add("list", "The tasks found here", runList, false);
-    const auto [make, options] =
-        add("new", "Make a task folder with a template that runs", runNew, false);
-    make->add_option("NAME", options->task, "Name of the task")->required();
-    make->add_option("DIR", options->folder, "Folder to make (must not exist)")->required();
 }
 
 } // namespace lathe::cli

@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -21,13 +20,6 @@ namespace {
 
 using profile::SpanCategory;
 using profile::Trace;
-
-struct TraceOptions : OutputOptions
-{
-    std::string first;
-    std::string second;
-    std::size_t top = 20;
-};
 
 constexpr SpanCategory kCategories[] = {SpanCategory::Operator,
                                         SpanCategory::Kernel,
@@ -40,7 +32,38 @@ double micros(std::int64_t ns)
     return static_cast<double>(ns) / 1e3;
 }
 
-int runInfo(const TraceOptions& options)
+struct DiffRow
+{
+    std::string name;
+    std::int64_t countA = 0, countB = 0, totalA = 0, totalB = 0;
+};
+
+/// Names of both, the largest change first.
+std::vector<DiffRow> diffOf(const Trace& a, const Trace& b)
+{
+    std::map<std::string, DiffRow> rows;
+    for (const auto& sum : a.summarise(0, a.spanNs + 1)) {
+        rows[a.name(sum.nameId)].countA += sum.count;
+        rows[a.name(sum.nameId)].totalA += sum.totalNs;
+    }
+    for (const auto& sum : b.summarise(0, b.spanNs + 1)) {
+        rows[b.name(sum.nameId)].countB += sum.count;
+        rows[b.name(sum.nameId)].totalB += sum.totalNs;
+    }
+    std::vector<DiffRow> out;
+    for (auto& [name, row] : rows) {
+        row.name = name;
+        out.push_back(std::move(row));
+    }
+    std::stable_sort(out.begin(), out.end(), [](const DiffRow& x, const DiffRow& y) {
+        return std::abs(x.totalB - x.totalA) > std::abs(y.totalB - y.totalA);
+    });
+    return out;
+}
+
+} // namespace
+
+int runTraceInfo(const TraceOptions& options)
 {
     auto trace = profile::readTraceFile(options.first);
     if (!trace)
@@ -97,7 +120,7 @@ int runInfo(const TraceOptions& options)
     return kCorrect;
 }
 
-int runConvert(const TraceOptions& options)
+int runTraceConvert(const TraceOptions& options)
 {
     auto trace = profile::readTraceFile(options.first);
     if (!trace)
@@ -126,36 +149,7 @@ int runConvert(const TraceOptions& options)
     return kCorrect;
 }
 
-struct DiffRow
-{
-    std::string name;
-    std::int64_t countA = 0, countB = 0, totalA = 0, totalB = 0;
-};
-
-/// Names of both, the largest change first.
-std::vector<DiffRow> diffOf(const Trace& a, const Trace& b)
-{
-    std::map<std::string, DiffRow> rows;
-    for (const auto& sum : a.summarise(0, a.spanNs + 1)) {
-        rows[a.name(sum.nameId)].countA += sum.count;
-        rows[a.name(sum.nameId)].totalA += sum.totalNs;
-    }
-    for (const auto& sum : b.summarise(0, b.spanNs + 1)) {
-        rows[b.name(sum.nameId)].countB += sum.count;
-        rows[b.name(sum.nameId)].totalB += sum.totalNs;
-    }
-    std::vector<DiffRow> out;
-    for (auto& [name, row] : rows) {
-        row.name = name;
-        out.push_back(std::move(row));
-    }
-    std::stable_sort(out.begin(), out.end(), [](const DiffRow& x, const DiffRow& y) {
-        return std::abs(x.totalB - x.totalA) > std::abs(y.totalB - y.totalA);
-    });
-    return out;
-}
-
-int runDiff(const TraceOptions& options)
+int runTraceDiff(const TraceOptions& options)
 {
     auto a = profile::readTraceFile(options.first);
     if (!a)
@@ -195,33 +189,6 @@ int runDiff(const TraceOptions& options)
     }
     table.print(terminal);
     return kCorrect;
-}
-
-} // namespace
-
-void addTraceCommands(CLI::App& app, Invocation& invocation)
-{
-    CLI::App* group = app.add_subcommand(
-        "trace", "Read, convert and compare timelines (Chrome/Perfetto JSON, .ltrc)");
-    group->require_subcommand(1);
-    const auto add = [&](const char* name,
-                         const char* text,
-                         int (*run)(const TraceOptions&),
-                         const char* second) {
-        auto options = std::make_shared<TraceOptions>();
-        CLI::App* command = group->add_subcommand(name, text);
-        command->add_option("FILE", options->first, "Trace file")->required();
-        if (second != nullptr)
-            command->add_option(second, options->second, "The other file")->required();
-        command->add_option("--top", options->top, "Rows of the table")->capture_default_str();
-        addOutputOptions(*command, *options);
-        command->callback([options, run, &invocation] {
-            invocation.run = [options, run] { return run(*options); };
-        });
-    };
-    add("info", "Spans, busy times and the names that cost most", runInfo, nullptr);
-    add("convert", "To .json (Chrome trace) or .ltrc (Lathe's own)", runConvert, "OUT");
-    add("diff", "What changed between two, by name", runDiff, "OTHER");
 }
 
 } // namespace lathe::cli

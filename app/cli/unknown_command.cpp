@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unknown_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
 
@@ -30,7 +29,7 @@ std::size_t distance(const std::string& a, const std::string& b)
 
 } // namespace
 
-std::optional<std::string> unknownCommandHint(const CLI::App& app,
+std::optional<std::string> unknownCommandHint(const std::vector<std::string>& commands,
                                               const std::vector<std::string>& arguments)
 {
     const auto word = std::find_if(arguments.begin() + (arguments.empty() ? 0 : 1),
@@ -38,15 +37,14 @@ std::optional<std::string> unknownCommandHint(const CLI::App& app,
                                    [](const std::string& a) { return !a.starts_with('-'); });
     if (word == arguments.end())
         return std::nullopt;
-    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
     std::string nearest;
     std::size_t least = 3; // a word further away than two letters is no slip of the finger
-    for (const CLI::App* command : commands) {
-        if (command->get_name() == *word)
+    for (const std::string& command : commands) {
+        if (command == *word)
             return std::nullopt;
-        if (const std::size_t d = distance(*word, command->get_name()); d < least) {
+        if (const std::size_t d = distance(*word, command); d < least) {
             least = d;
-            nearest = command->get_name();
+            nearest = command;
         }
     }
     std::string hint = "There is no command \"" + *word + "\".";

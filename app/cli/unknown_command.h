@@ -6,14 +6,10 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace lathe::cli {
 
 /// What to tell somebody whose first word is no command; empty when it is one.
-std::optional<std::string> unknownCommandHint(const CLI::App& app,
+std::optional<std::string> unknownCommandHint(const std::vector<std::string>& commands,
                                               const std::vector<std::string>& arguments);
 
 } // namespace lathe::cli

@@ -10,19 +10,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <fmt/format.h>
 
 namespace lathe::cli {
 
 namespace {
-
-struct WatchOptions : CommonOptions
-{
-    std::string task;
-    std::string folder;
-};
 
 std::string timeOfDay()
 {
@@ -118,6 +111,8 @@ private:
     session::JobId m_job = 0;
 };
 
+} // namespace
+
 int runWatch(const WatchOptions& options)
 {
     Loop loop;
@@ -160,25 +155,6 @@ int runWatch(const WatchOptions& options)
     if (watcher.job() != 0)
         (*host)->session().cancel(watcher.job());
     return kInterrupted;
-}
-
-} // namespace
-
-void addWatchCommand(CLI::App& app, Invocation& invocation)
-{
-    auto options = std::make_shared<WatchOptions>();
-    options->tier = "quick";
-    CLI::App* command = app.add_subcommand("watch", "Judge a solution's folder at every save");
-    command->add_option("TASK", options->task, "Task folder, .py file or the id of a shipped task")
-        ->required();
-    command->add_option("DIR", options->folder, "The solution's folder")
-        ->required()
-        ->check(CLI::ExistingDirectory);
-    addSessionOptions(*command, *options);
-    addEvaluationOptions(*command, *options);
-    addOutputOptions(*command, *options);
-    command->callback(
-        [options, &invocation] { invocation.run = [options] { return runWatch(*options); }; });
 }
 
 } // namespace lathe::cli

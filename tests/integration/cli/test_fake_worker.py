@@ -78,7 +78,7 @@ class Evaluate(CliCase):
         names = {k: self.home / f"out.{k}" for k in ("json", "csv", "markdown")}
         document = self.run_json("eval", TASK, self.solution(), *[x for k, v in names.items() for x in (f"--export-{k}", v)])
         self.assertEqual(json.loads(names["json"].read_text()), document)
-        rows = list(csv.DictReader(names["csv"].open()))
+        rows = list(csv.DictReader(names["csv"].read_text().splitlines()))
         self.assertEqual([float(r["medianUs"]) for r in rows], [t["medianUs"] for t in document["timings"]])
         self.assertIn("| variant |", names["markdown"].read_text())
         self.run_lathe("eval", TASK, self.solution(), "--export-csv", "/nonexistent/folder/x.csv", code=2)
