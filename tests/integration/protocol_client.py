@@ -54,8 +54,9 @@ class Worker:
             attachments.append(self.take(length, deadline))
         return {"type": kind, "request": request, "json": body, "attachments": attachments}
 
-    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, task=None, **extra):
-        """Sends a request, returns its id. files: {path: text}; variants: [{name, constants: {name: literal}}]."""
+    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, only=None, task=None, **extra):
+        """Sends a request, returns its id. files: {path: text}; variants: [{name, constants: {name: literal}}], the
+        task's; only: the names of those to judge."""
         attachments = [source.encode()]
         body = {"method": method, "tier": "quick", "until": "verify", "device": "cpu"}
         body["task"] = {"key": "test/task", "attachment": 0, "variants": [], "weights": "mutable"}
@@ -70,6 +71,8 @@ class Worker:
                 rows.append({"path": path, "attachment": len(attachments)})
                 attachments.append(text.encode() if isinstance(text, str) else text)
             body["candidate"] = {"id": "c", "format": fmt, "files": rows}
+        if only:
+            body["variants"] = list(only)
         body.update(extra)
         request = self.next_id
         self.next_id += 1

@@ -167,8 +167,7 @@ public:
         if (!output) {
             return tl::unexpected(output.error());
         }
-        const unsigned uid =
-            m_state->uidCount == 0 ? 0 : m_state->firstUid + m_state->forks++ % m_state->uidCount;
+        const unsigned uid = m_state->nextUid();
         const std::uint32_t serial = ++m_state->serial;
         const auto packet = forkRequest(phase, uid).packet(serial);
         if (!packet) {
@@ -257,14 +256,16 @@ Result<std::unique_ptr<ArmHost>> ArmHost::start(const Sandbox& sandbox,
     auto state = std::make_shared<ArmState>();
     state->settings = settings;
     state->isolated = sandbox.isolated();
-    if (sandbox.firstUid() != 0) {
-        const bool reference = !settings.inductorCache.empty();
-        constexpr unsigned kUids = 255; // the first of the worker's belongs to tools
-        state->firstUid = reference ? kReferenceUid : sandbox.firstUid() + 1;
-        state->uidCount = reference ? 1 : kUids;
+    // Reference arms share one compile cache, so they share one user as well.
+    const bool reference = !settings.inductorCache.empty();
+    if (sandbox.firstUid() != 0 && reference) {
+        state->nextUid = [] { return kReferenceUid; };
+    } else {
+        state->nextUid = [sandbox] { return sandbox.takeUid(); };
     }
-    if (!settings.inductorCache.empty()) {
-        if (auto given = giveFolder(settings.inductorCache, state->firstUid); !given) {
+    if (reference) {
+        const unsigned owner = sandbox.firstUid() != 0 ? kReferenceUid : 0;
+        if (auto given = giveFolder(settings.inductorCache, owner); !given) {
             return tl::unexpected(given.error());
         }
     }

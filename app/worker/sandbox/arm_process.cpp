@@ -134,6 +134,17 @@ void ArmState::pause(bool stopped) const
 
 void ArmState::stopAll()
 {
+    // The namespace's first process ends only after all others have, and bubblewrap after it: when
+    // that is reaped, nothing is left that could disturb a measurement or count against a limit.
+    for (const TreeProcess& process : isolated ? tree() : std::vector<TreeProcess>()) {
+        if (process.innerPid == 1) {
+            constexpr double kPatienceSeconds = 5;
+            int status = 0;
+            ::kill(process.pid, SIGKILL);
+            sandbox.wait(status, deadlineIn(kPatienceSeconds));
+            break;
+        }
+    }
     sandbox.kill();
     livePhases.clear();
 }

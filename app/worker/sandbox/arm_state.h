@@ -10,6 +10,7 @@
 #include <lathe/worker/arm_host.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,9 +43,8 @@ public:
     OutputDrain drain;
     std::shared_ptr<OutputTail> zygoteOutput;
     ArmSettings settings;
-    unsigned firstUid = 0; ///< of the phases; 0: they keep the zygote's
-    unsigned uidCount = 0;
-    unsigned forks = 0;
+    /// Of the next phase; 0: it keeps the zygote's.
+    std::function<unsigned()> nextUid;
     std::uint32_t serial = 0;
     bool controlLost = false;
     bool isolated = true;

@@ -123,10 +123,15 @@ CgroupPool::CgroupPool()
     }
 }
 
+std::shared_ptr<CgroupPool> CgroupPool::none()
+{
+    return std::shared_ptr<CgroupPool>(new CgroupPool(Nothing{}));
+}
+
 CgroupPool::~CgroupPool()
 {
     // The last children were killed a moment ago: their groups empty within milliseconds.
-    for (int round = 0; round < 50 && !m_live.empty(); ++round) {
+    for (int round = 0; round < 300 && !m_live.empty(); ++round) {
         sweep();
         if (!m_live.empty()) {
             ::usleep(10'000);

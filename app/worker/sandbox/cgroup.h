@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ class CgroupPool
 {
 public:
     CgroupPool();
+    /// A pool that limits nothing: for machines whose groups can be made but not entered.
+    static std::shared_ptr<CgroupPool> none();
     ~CgroupPool();
     CgroupPool(const CgroupPool&) = delete;
     CgroupPool& operator=(const CgroupPool&) = delete;
@@ -40,6 +43,9 @@ public:
     void sweep();
 
 private:
+    struct Nothing
+    {};
+    explicit CgroupPool(Nothing) {}
     struct Controller
     {
         int version = 0; ///< 0: not available

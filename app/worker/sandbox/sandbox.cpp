@@ -18,6 +18,7 @@ namespace lathe::worker {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr unsigned kUids = 1024;
 
 fs::path findInPath(const std::string& name)
 {
@@ -35,7 +36,7 @@ fs::path findInPath(const std::string& name)
     return {};
 }
 
-/// 256 ids nobody else has: random, so that two workers do not share a process limit.
+/// kUids ids nobody else has: random, so that two workers do not share a process limit.
 unsigned pickUids()
 {
     unsigned random = 0;
@@ -43,7 +44,7 @@ unsigned pickUids()
         random = static_cast<unsigned>(::getpid());
     }
     constexpr unsigned kBase = 0x60000000;
-    return kBase + (random & 0xfffffu) * 256;
+    return kBase + (random & 0x3ffffu) * kUids;
 }
 
 constexpr const char* kFix =
@@ -73,11 +74,22 @@ Sandbox Sandbox::detect(bool allowUnsandboxed)
     std::string why = "bubblewrap is not installed";
     if (!sandbox.m_bwrap.empty()) {
         sandbox.m_cgroups = std::make_shared<CgroupPool>();
+        sandbox.m_uidsTaken = std::make_shared<std::atomic<unsigned>>(0);
         sandbox.m_firstUid = ::geteuid() == 0 ? pickUids() : 0;
         sandbox.m_report.rung = "bubblewrap"; // so that the probes may start
         sandbox.m_report.usable = true;
         held = runSelfTest(sandbox, sandbox.m_cgroups->limitsMemory(), report);
         why = failedProofs(report);
+        if (!held && (sandbox.m_cgroups->limitsMemory() || sandbox.m_cgroups->limitsProcesses())) {
+            // Groups that can be made but not entered or limited: rlimits must do, and are proven.
+            SandboxReport withoutGroups;
+            sandbox.m_cgroups = CgroupPool::none();
+            held = runSelfTest(sandbox, false, withoutGroups);
+            if (held) {
+                withoutGroups.proofs.push_back({"control groups", false, why});
+                report = std::move(withoutGroups);
+            }
+        }
     }
     if (held) {
         report.rung = "bubblewrap";
@@ -168,6 +180,11 @@ Result<process::CaptureResult> Sandbox::run(const SandboxOptions& options,
         return tl::unexpected(child.error());
     }
     return process::captureChild(*child, timeoutSeconds, maxOutputBytes, cancelFd);
+}
+
+unsigned Sandbox::takeUid() const
+{
+    return m_firstUid == 0 ? 0 : m_firstUid + 1 + (*m_uidsTaken)++ % (kUids - 1);
 }
 
 Result<void> Sandbox::giveToTools(const fs::path& folder) const

@@ -136,7 +136,9 @@ private:
               "done < /proc/self/status";
         const auto result = m_sandbox.run(shell(script), kTimeoutSeconds, -1, 1u << 16);
         if (!result || result->exitCode != 0) {
-            const std::string detail = result ? result->err + result->out : result.error().message;
+            const std::string detail = result
+                                           ? result->err + result->out
+                                           : result.error().message + ": " + result.error().detail;
             return prove("sandbox starts", false, std::string(trimmed(detail)));
         }
         auto answers = readAnswers(result->out);

@@ -184,7 +184,7 @@ def main():
     spine = Spine(options, worker)
     files = spine.files
     try:
-        small = {"variants": spine.small}
+        small = {"only": spine.small}
         spine.run("honest", files, ["correct"], timeout=options.timeout)
         spine.run("write_input", misbehaving(files, options.device, "write_input"), EXPECTED["write_input"],
                   words=["illegal"] if options.device == "cuda" else ["input"], **small)

@@ -5,6 +5,7 @@
 #include <lathe/base/result.h>
 #include <lathe/process/spawn.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -80,10 +81,12 @@ public:
     /// Makes the folder (not what is in it) belong to the user that compilers and tools run as
     /// inside.
     [[nodiscard]] Result<void> giveToTools(const std::filesystem::path& folder) const;
-    /// The first of 256 user ids that are this worker's alone inside its sandboxes (tools: the
-    /// first; phases of arms: the rest in turn); 0 when the worker is not root and everything runs
-    /// as its own user.
+    /// The first of 1024 user ids that are this worker's alone inside its sandboxes: that of
+    /// compilers and tools. 0 when the worker is not root and everything runs as its own user.
     [[nodiscard]] unsigned firstUid() const { return m_firstUid; }
+    /// The next of the other ids, for one phase of an arm: processes of an earlier one that still
+    /// die must not count against its limits. 0 as above.
+    [[nodiscard]] unsigned takeUid() const;
     /// False on the rung "unsandboxed": mounts are then not applied, and commands name host paths.
     [[nodiscard]] bool isolated() const { return !m_bwrap.empty(); }
 
@@ -91,6 +94,7 @@ private:
     SandboxReport m_report;
     std::filesystem::path m_bwrap; ///< empty: unsandboxed
     std::shared_ptr<CgroupPool> m_cgroups;
+    std::shared_ptr<std::atomic<unsigned>> m_uidsTaken;
     unsigned m_firstUid = 0;
 };
 
