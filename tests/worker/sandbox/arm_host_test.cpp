@@ -224,6 +224,28 @@ TEST_F(ArmHostTest, ForkBombIsLimitedAndKilledWithItsPhase)
     EXPECT_EQ(again->message.integer(FieldTag::Int), 100);
 }
 
+TEST_F(ArmHostTest, StoppingLeavesNothingOfABomb)
+{
+    start();
+    auto phase = fork();
+    const auto uid = ask(*phase, "uid")->message.integer(FieldTag::Int);
+    ASSERT_TRUE(ask(*phase, "forks:5000").has_value());
+    m_host->stop(); // with its bomb alive
+    EXPECT_FALSE(m_host->alive());
+    if (::geteuid() == 0) {
+        process::SpawnOptions find;
+        find.command = {"pgrep", "-c", "-u", std::to_string(uid)};
+        EXPECT_EQ(process::runCaptured(find, 10)->out, "0\n");
+    }
+    start();
+    auto next = fork();
+    if (::geteuid() == 0) {
+        EXPECT_NE(ask(*next, "uid")->message.integer(FieldTag::Int),
+                  uid); // also in the next sandbox
+    }
+    EXPECT_EQ(ask(*next, "forks:100")->message.integer(FieldTag::Int), 100);
+}
+
 TEST_F(ArmHostTest, KeepsOtherPhasesWhenOneIsKilled)
 {
     start();
