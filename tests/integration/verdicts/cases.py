@@ -76,7 +76,7 @@ CASES = [
     case("honest native", native(), ["correct"]),
     case("honest torch", plain(RIGHT), ["correct"]),
     case("one wrong element", native("out[77] += 1.0f;"), ["wrong"], ("77", "element", "[0, 77]")),
-    case("wrong shape", plain("return (torch.relu(x) * self.weight)[:-1]"), ["wrong"], ("shape",)),
+    case("wrong shape", plain("return (torch.relu(x) * self.weight)[:-1]"), ["wrong"], ("float32[63, 96]",)),
     case("compile error", native("int broken = ;"), ["build_failed"], ("kernels/scaled_relu.cpp", "expected")),
     case("missing symbol", native(model=MODEL.replace("lathe_native.scaled_relu", "lathe_native.no_such_kernel")),
          ["load_failed", "wrong", "crashed"], ("no_such_kernel",)),
