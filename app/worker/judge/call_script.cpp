@@ -33,7 +33,9 @@ Result<void> expectReply(const ArmReply& reply, ArmMessage expected)
     std::string sentence = reply.message.text(FieldTag::Text2);
     const std::string file = reply.message.text(FieldTag::Text4);
     const std::int64_t line = reply.message.integer(FieldTag::Int);
-    if (line > 0 && !file.empty()) {
+    // A SyntaxError says its place itself.
+    if (line > 0 && !file.empty()
+        && sentence.find("line " + std::to_string(line)) == std::string::npos) {
         sentence +=
             " (" + file.substr(file.rfind('/') + 1) + ", line " + std::to_string(line) + ")";
     }

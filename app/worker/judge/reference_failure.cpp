@@ -22,7 +22,9 @@ Error referenceFailure(const Error& error, const std::string& variant, ArmProces
         const ArmExit exit = arm->exitState();
         if (exit.exited) {
             // "what: the arm is gone" becomes "what: its process was killed by ..."
-            message = message.substr(0, message.find(':')) + ": its process " + exit.describe();
+            message = message.substr(0, message.find(':'))
+                      + (exit.signal != 0 ? ": its process was " : ": its process ")
+                      + exit.describe();
         }
     }
     if (arm != nullptr) {

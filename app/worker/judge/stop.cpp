@@ -46,7 +46,9 @@ Stop stopForFailed(const protocol::ArmReader& reply)
     std::string sentence = reply.text(FieldTag::Text2);
     const std::string file = reply.text(FieldTag::Text4);
     const std::int64_t line = reply.integer(FieldTag::Int);
-    if (line > 0 && !file.empty()) {
+    // A SyntaxError says its place itself.
+    if (line > 0 && !file.empty()
+        && sentence.find("line " + std::to_string(line)) == std::string::npos) {
         sentence += fmt::format(" ({}, line {})", file.substr(file.rfind('/') + 1), line);
     }
     Stop stop{Verdict::Crashed, {}, reply.text(FieldTag::Text3), false, {}};

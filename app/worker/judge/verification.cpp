@@ -109,10 +109,13 @@ tl::expected<void, GateStop> Verification::contract(const OutputShape& shape)
         const auto& got = shape.tensors[i];
         const auto& want = expected.tensors[i];
         if (got.shape != want.shape || got.dtype != want.dtype) {
-            return tl::unexpected(wrong(
-                "contract",
-                fmt::format(
-                    "output {} is {}, the reference's is {}", i, shapeText(got), shapeText(want))));
+            return tl::unexpected(
+                wrong("contract",
+                      fmt::format("output {} has another {} than the reference's: {} instead of {}",
+                                  i,
+                                  got.shape != want.shape ? "shape" : "dtype",
+                                  shapeText(got),
+                                  shapeText(want))));
         }
     }
     if (!std::equal(shape.structure.begin(),

@@ -191,8 +191,8 @@ void Workshop::idle()
     for (const auto& [name, device] : m_devices) {
         ensureWaiting(*device);
     }
-    // Preparing is a chain of short questions to arms: a short nap between them is what makes it go on, short enough not
-    // to be felt by a request that comes now.
+    // Preparing is a chain of short questions to arms: a short nap between them is what makes it go
+    // on, short enough not to be felt by a request that comes now.
     constexpr std::int64_t kSliceNs = 60'000'000;
     constexpr useconds_t kNapUs = 1000;
     const std::int64_t until = monotonicNs() + kSliceNs;

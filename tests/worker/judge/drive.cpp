@@ -88,6 +88,24 @@ CandidateSpec readCandidate(const std::filesystem::path& folder)
     return spec;
 }
 
+/// CPU seconds of the worker's own process so far.
+double cpuSeconds(std::int64_t pid)
+{
+    const auto text = readFile("/proc/" + std::to_string(pid) + "/stat").value_or("");
+    unsigned long user = 0;
+    unsigned long system = 0;
+    const auto close = text.rfind(')');
+    if (close == std::string::npos
+        || std::sscanf(text.c_str() + close + 1,
+                       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                       &user,
+                       &system)
+               != 2) {
+        return 0;
+    }
+    return static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 class Client
 {
 public:
@@ -132,6 +150,8 @@ public:
             m_decoder.feed({buffer, static_cast<std::size_t>(n)});
         }
     }
+
+    [[nodiscard]] std::int64_t pid() const { return m_child.pid(); }
 
 private:
     process::Child m_child;
@@ -207,6 +227,7 @@ struct Printer
 int follow(Client& client, const Options& options, std::uint64_t id)
 {
     const std::int64_t started = monotonicNs();
+    const double cpuBefore = cpuSeconds(client.pid());
     while (true) {
         Frame frame = client.receive();
         const double at = static_cast<double>(monotonicNs() - started) / 1e9;
@@ -236,7 +257,7 @@ int follow(Client& client, const Options& options, std::uint64_t id)
                                - done->samplingSeconds;
             std::printf("%7.3f  DONE %s: %s\n         worker %.3f compiler %.3f arms %.3f sampling "
                         "%.3f own %.3f  aa %.2f%% "
-                        "exit %d\n         limit %s\n         evidence %.300s\n",
+                        "exit %d, worker CPU %.2f s\n         limit %s\n         evidence %.300s\n",
                         at,
                         done->verdict ? toString(*done->verdict) : "-",
                         done->reason.c_str(),
@@ -247,6 +268,7 @@ int follow(Client& client, const Options& options, std::uint64_t id)
                         own,
                         done->aaFloorPercent.value_or(-1),
                         done->exitCode,
+                        cpuSeconds(client.pid()) - cpuBefore,
                         done->limitJson.c_str(),
                         done->evidenceJson.c_str());
             std::fflush(stdout);
