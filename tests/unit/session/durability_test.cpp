@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <poll.h>
 #include <random>
 #include <sys/wait.h>
 #include <thread>
@@ -60,11 +59,19 @@ TEST_F(DurabilityTest, SigkillAtRandomMoments)
             writeForEver(pipe[1]);
         }
         ::close(pipe[1]);
-        std::this_thread::sleep_for(std::chrono::microseconds(20000 + random() % 150000));
+        // It is killed a random moment after a random number of finished ones: never before it did
+        // anything, whatever the machine's load.
+        std::string told;
+        const std::size_t wanted = 37 * (1 + random() % 3);
+        char buffer[4096];
+        while (told.size() < wanted) {
+            const ssize_t n = ::read(pipe[0], buffer, sizeof buffer);
+            ASSERT_GT(n, 0) << "the writer failed";
+            told.append(buffer, static_cast<std::size_t>(n));
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 30000));
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
-        std::string told;
-        char buffer[4096];
         for (ssize_t n = 0; (n = ::read(pipe[0], buffer, sizeof buffer)) > 0;) {
             told.append(buffer, static_cast<std::size_t>(n));
         }
