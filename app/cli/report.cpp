@@ -135,10 +135,10 @@ std::string evaluationLine(const Terminal& terminal, const EvaluationResult& res
 {
     std::string line = heading(terminal, result);
     if (const auto best = result.againstBestBaseline(); best && result.verdict == Verdict::Correct)
-        line += fmt::format("  {} {} than {}",
+        line += fmt::format("  {} against {}: {}",
                             ratioText(best->ratio, best->low, best->high),
-                            best->verdict,
-                            best->against);
+                            best->against,
+                            best->verdict);
     else if (!result.reason.empty())
         line += "  " + result.reason;
     return line;

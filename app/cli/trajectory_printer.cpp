@@ -57,6 +57,8 @@ void TrajectoryPrinter::print(const agent::TrajectoryItem& item)
         return Terminal::line();
     }
     agent::TrajectoryTextOptions options;
+    if (m_labelled)
+        options.maxTextBytes = 1200; // a demonstration is read as it runs by
     options.color = m_terminal.styled("x", Tone::Strong) != "x";
     for (const std::string& line : splitLines(agent::toText(item, options)))
         Terminal::line(label(item) + line);

@@ -291,18 +291,10 @@ private:
         const double right = m_size.width() - 12;
         const double lowest =
             std::max<double>(kAxisHeight + 6, m_size.height() - card.height() - 8);
-        QRectF anchor;
-        if (m_scene.selection.span)
-            anchor = m_scene.rectOf(*m_scene.selection.span);
-        else if (m_scene.selection.rangeNs)
-            anchor = QRectF(QPointF(kGutterWidth
-                                        + m_scene.window.xOf(
-                                            static_cast<double>(m_scene.selection.rangeNs->first)),
-                                    kAxisHeight),
-                            QPointF(kGutterWidth
-                                        + m_scene.window.xOf(
-                                            static_cast<double>(m_scene.selection.rangeNs->second)),
-                                    kAxisHeight + 20));
+        // A range reaches over all rows: the corner below them hides least.
+        if (!m_scene.selection.span)
+            return {right - card.width(), lowest};
+        const QRectF anchor = m_scene.rectOf(*m_scene.selection.span);
         const double y = std::clamp<double>(anchor.top() - 2, kAxisHeight + 6, lowest);
         if (anchor.right() + 20 + card.width() <= right && anchor.right() >= kGutterWidth)
             return {anchor.right() + 20, y};
