@@ -38,7 +38,7 @@ constexpr std::array kEvaluationTools = {
     EvaluationTool{"compile", Tier::Quick, Until::Build},
     EvaluationTool{"verify", Tier::Quick, Until::Verify},
     EvaluationTool{"benchmark", Tier::Full, Until::Bench},
-    EvaluationTool{"profile", Tier::Quick, Until::Profile},
+    EvaluationTool{"profile", Tier::Full, Until::Profile},
     EvaluationTool{"submit", Tier::Accept, Until::Profile},
 };
 
@@ -311,9 +311,7 @@ void AgentLoop::evaluated(const std::string& tool,
         m_failedHash = m_evaluatingHash;
     } else if (until == Until::Bench || until == Until::Profile) {
         m_measuredHash = m_evaluatingHash;
-        if (tool != "profile") {
-            m_lastMeasured = *result;
-        }
+        m_lastMeasured = *result;
     }
     m_submitted = tool == "submit" && described.success;
     toolDone(std::move(described));

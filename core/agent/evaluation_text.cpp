@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 
 namespace lathe::agent {
 namespace {
@@ -21,6 +22,26 @@ using protocol::Until;
 /// A prediction within this share of the measurement held.
 constexpr double kHeldWithin = 0.1;
 constexpr std::size_t kTraceRows = 12;
+
+/// A document of the worker for reading: numbers with four digits.
+std::string readable(const std::string& jsonText, std::size_t maxBytes)
+{
+    auto json = parseOrderedJson(jsonText);
+    if (!json) {
+        return headAndTail(jsonText, maxBytes);
+    }
+    const std::function<void(Json&)> round = [&](Json& value) {
+        if (value.is_number_float()) {
+            value = Json::parse(fmt::format("{:.4g}", value.get<double>()), nullptr, false);
+        } else if (value.is_structured()) {
+            for (auto& element : value) {
+                round(element);
+            }
+        }
+    };
+    round(*json);
+    return headAndTail(dumpJson(*json), maxBytes);
+}
 
 int count(const protocol::BuildReport& build, std::string_view severity)
 {
@@ -66,7 +87,7 @@ std::string gateText(const EvaluationResult& result)
                            protocol::toString(gate.status),
                            gate.reason.empty() ? "" : " - " + gate.reason);
         if (gate.status != protocol::GateStatus::Pass && gate.detailJson != "{}") {
-            out += "  " + headAndTail(gate.detailJson, 1500) + "\n";
+            out += "  " + readable(gate.detailJson, 1500) + "\n";
         }
     }
     return out;
@@ -104,7 +125,7 @@ std::string timingText(const EvaluationResult& result)
                            *result.done.aaFloorPercent);
     }
     if (result.done.limitJson != "{}" && !result.done.limitJson.empty()) {
-        out += "speed of light: " + headAndTail(result.done.limitJson, 1500) + "\n";
+        out += "speed of light: " + readable(result.done.limitJson, 2500) + "\n";
     }
     return out;
 }
@@ -199,7 +220,7 @@ ToolResult describe(const EvaluationResult& result, Until until)
             tool.text += traceText(record);
         }
         if (result.done.evidenceJson != "{}" && !result.done.evidenceJson.empty()) {
-            tool.text += "evidence: " + headAndTail(result.done.evidenceJson, 3000) + "\n";
+            tool.text += "evidence: " + readable(result.done.evidenceJson, 3000) + "\n";
         }
     }
     for (const auto& warning : result.warnings) {
