@@ -195,7 +195,9 @@ void CodeEditor::applyTheme()
     m_view->setMarkerBackgroundColor(p.removed, kMarkRemoved);
     m_view->setMarkerBackgroundColor(p.changed, kMarkChanged);
     m_view->setMarkerBackgroundColor(p.removed, kProblemLine);
-    setProblems(std::vector<EditorProblem>(m_problems));
+    if (!m_problems.empty()) {
+        showProblems();
+    }
 }
 
 void CodeEditor::setText(const QString& text)
@@ -234,13 +236,20 @@ void CodeEditor::setReadOnly(bool readOnly)
 
 void CodeEditor::setProblems(const std::vector<EditorProblem>& problems)
 {
-    m_problems = problems;
+    if (problems != m_problems) {
+        m_problems = problems;
+        showProblems();
+    }
+}
+
+void CodeEditor::showProblems()
+{
     m_view->clearAnnotations();
     m_view->markerDeleteAll(kProblemLine);
     const Palette& p = m_theme.palette();
     std::map<int, QString> byLine;
     std::map<int, QString> severities;
-    for (const EditorProblem& problem : problems) {
+    for (const EditorProblem& problem : m_problems) {
         const int line = std::clamp(problem.line, 1, std::max(1, m_view->lines())) - 1;
         QString& text = byLine[line];
         text += (text.isEmpty() ? QString() : QStringLiteral("\n"))

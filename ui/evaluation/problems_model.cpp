@@ -4,10 +4,24 @@
 #include <lathe/ui/evaluation/problems_model.h>
 #include <lathe/ui/tasks/task_model.h>
 
+#include <algorithm>
+
 namespace lathe::ui {
 
 void ProblemsModel::setProblems(std::vector<protocol::Diagnostic> problems)
 {
+    const bool same = std::equal(problems.begin(),
+                                 problems.end(),
+                                 m_problems.begin(),
+                                 m_problems.end(),
+                                 [](const auto& a, const auto& b) {
+                                     return a.file == b.file && a.line == b.line
+                                            && a.column == b.column && a.severity == b.severity
+                                            && a.message == b.message;
+                                 });
+    if (same) {
+        return; // snapshots come often: keep the selection
+    }
     beginResetModel();
     m_problems = std::move(problems);
     endResetModel();

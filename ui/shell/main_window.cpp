@@ -281,6 +281,7 @@ void MainWindow::restoreLayout()
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     m_editors->restoreState(settings.value(QStringLiteral("window/editors")).toByteArray());
+    m_agent->chooseProvider(settings.value(QStringLiteral("agent/provider")).toString());
 }
 
 void MainWindow::saveLayout()

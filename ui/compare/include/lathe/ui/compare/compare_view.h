@@ -5,6 +5,8 @@
 #include <QString>
 #include <QWidget>
 
+#include <vector>
+
 class QLabel;
 
 namespace lathe::ui {

@@ -24,6 +24,7 @@ struct EditorProblem
     int line = 0;     ///< from 1
     QString severity; ///< "error", "warning", "note"
     QString message;
+    bool operator==(const EditorProblem&) const = default;
 };
 
 enum class LineMark { None, Added, Removed, Changed };
@@ -64,6 +65,7 @@ protected:
 
 private:
     void applyTheme();
+    void showProblems();
     const Theme& m_theme;
     Language m_language;
     QsciScintilla* m_view = nullptr;
