@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The part of the TVM FFI C ABI that kernels see: how one argument is passed. Kernels built against it can also be
- * loaded by apache-tvm-ffi itself. */
+/* The part of the TVM FFI C ABI that kernels see: how one argument is passed. Kernels built against
+ * it can also be loaded by apache-tvm-ffi itself. */
 #include <dlpack/dlpack.h>
 #include <stdint.h>
 
@@ -16,14 +16,16 @@ typedef enum {
     kTVMFFITensor = 70,
 } TVMFFITypeIndex;
 
-typedef struct {
+typedef struct
+{
     uint64_t combined_ref_count;
     int32_t type_index;
     uint32_t padding;
     void (*deleter)(void* self, int flags);
 } TVMFFIObject;
 
-typedef struct {
+typedef struct
+{
     int32_t type_index;
     uint32_t zero_padding;
     union {

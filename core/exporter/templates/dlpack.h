@@ -10,7 +10,8 @@ typedef enum {
     kDLCUDA = 2,
 } DLDeviceType;
 
-typedef struct {
+typedef struct
+{
     DLDeviceType device_type;
     int32_t device_id;
 } DLDevice;
@@ -26,13 +27,15 @@ typedef enum {
     kDLFloat8_e5m2 = 12,
 } DLDataTypeCode;
 
-typedef struct {
+typedef struct
+{
     uint8_t code;
     uint8_t bits;
     uint16_t lanes;
 } DLDataType;
 
-typedef struct {
+typedef struct
+{
     void* data;
     DLDevice device;
     int32_t ndim;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What kernels ask of their host, for a host that is plain Python: the last error's text and the current stream.
+// What kernels ask of their host, for a host that is plain Python: the last error's text and the
+// current stream.
 #include <cstdint>
 #include <cstdio>
 
