@@ -57,7 +57,7 @@ void CompiledVariant::addSteps()
                     loadReferenceRequest(
                         context, m_reference.variant(), m_mode, m_reference.weightSeed(), false),
                     {},
-                    context.task.importTimeoutSeconds}};
+                    std::max(context.task.importTimeoutSeconds, kLoadSeconds)}};
         },
         expectOk());
     for (int set = 0; set < ReferenceVariant::kSets; ++set) {

@@ -50,10 +50,10 @@ public:
             nulls.push_back(static_cast<double>(reply->roundTripNs));
         }
         m_nullNs[arm] = stats::median(nulls);
-        // The first sample pays for page faults and code that is touched for the first time; the
-        // second tells how many calls a sample needs.
+        // The first samples pay for page faults and code that is touched for the first time; the
+        // last one tells how many calls a sample needs.
         double perCallSeconds = 0;
-        for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < std::max(m_arms[arm].warmUpSamples, 1); ++i) {
             const auto us = sample(arm);
             if (!us) {
                 return tl::unexpected(us.error());

@@ -35,6 +35,7 @@ struct Options
     double prepareSeconds = 0;
     double cancelAfterSeconds = -1;
     std::string traceFolder;
+    bool samples = false;
 };
 
 std::string literalOf(const nlohmann::json& value)
@@ -193,6 +194,10 @@ struct Printer
                       e.row.highUs,
                       e.row.cvPercent);
         line(text);
+        for (std::size_t i = 0; options.samples && i < e.row.samplesUs.size(); ++i) {
+            std::printf(i % 12 == 11 ? " %.0f\n" : " %.0f", e.row.samplesUs[i]);
+        }
+        std::printf(options.samples ? "\n" : "");
     }
     void operator()(const ComparisonEvent& e) const
     {
@@ -302,6 +307,10 @@ Options parse(int argc, char** argv)
             out.request.variants.push_back(value());
         } else if (words[i] == "--parent") {
             out.request.parent = readCandidate(value());
+        } else if (words[i] == "--min-seconds") {
+            out.request.minSeconds = std::atof(value().c_str());
+        } else if (words[i] == "--samples") {
+            out.samples = true;
         } else if (words[i] == "--prepare") {
             out.prepareSeconds = std::atof(value().c_str());
         } else if (words[i] == "--cancel-after") {

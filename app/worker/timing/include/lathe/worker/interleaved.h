@@ -20,6 +20,8 @@ struct TimedArm
     std::string name;
     ArmProcess* process = nullptr;
     std::vector<std::int64_t> setIds; ///< rotated over from call to call
+    int warmUpSamples =
+        2; ///< discarded; a process that has run before needs fewer than a fresh one
 };
 
 struct TimingPlan
