@@ -38,7 +38,7 @@ public:
         if (key == "flood") {
             const std::string text(900'000, 'x');
             for (int i = 0; i < 120; ++i) { // 108 MB: over the outbox's limit
-                sink(protocol::LogEvent{"worker", text});
+                sink(protocol::TraceEvent{"eager", "default", "evidence", 1, text});
             }
         }
         if (key == "error") {
@@ -303,17 +303,17 @@ TEST_F(ServerTest, APeerThatDoesNotReadStillGetsItsCancelHeard)
     // Nothing is read: the evaluation thread stands at the outbox's limit, the poll loop must not.
     ::usleep(200'000);
     send({FrameType::Cancel, 2, "{}", {}});
-    std::size_t logs = 0;
+    std::size_t events = 0;
     bool cancelled = false;
     bool done = false;
     while (!cancelled || !done) {
         const auto frame = next();
         ASSERT_TRUE(frame.has_value());
-        logs += frame->type == FrameType::Event ? 1 : 0;
+        events += frame->type == FrameType::Event ? 1 : 0;
         cancelled = cancelled || (frame->type == FrameType::Failure && frame->request == 2);
         done = done || (frame->type == FrameType::Done && frame->request == 1);
     }
-    EXPECT_EQ(logs, 121u); // the stage and every log
+    EXPECT_EQ(events, 121u); // the stage and every trace
 }
 
 TEST_F(ServerTest, SaysWhyItCannotStart)
