@@ -26,6 +26,7 @@ missing_packages() {
             if grep -qx -- "$choice" <<<"$installed"; then have=$choice; break; fi
         done
         [ -n "$have" ] && continue
+        case $line in *'|'*) ;; *) echo "$line"; continue ;; esac
         for choice in ${line//|/ }; do
             if apt-cache show --no-all-versions "$choice" >/dev/null 2>&1; then first=$choice; break; fi
         done
