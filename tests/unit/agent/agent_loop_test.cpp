@@ -267,6 +267,32 @@ TEST_F(AgentLoopTest, RecordingReplaysWithLiveTools)
     }
 }
 
+TEST_F(AgentLoopTest, ShippedDemonstrationReplaysToItsEnd)
+{
+    const auto file =
+        std::filesystem::path(LATHE_SOURCE_DIR) / "resources/demo/rmsnorm_residual.replay.jsonl";
+    // What g++ and the real judge find, told from the sources: see resources/demo/rmsnorm_residual.
+    FakeHost demo(io, [](const protocol::CandidateSpec& spec, Until until) {
+        std::string kernel;
+        for (const auto& f : spec.files) {
+            kernel += f.text;
+        }
+        auto translated = spec;
+        const bool broken = kernel.find("t->contiguous()") != std::string::npos;
+        const bool noTail = kernel.find("kBlock") != std::string::npos
+                            && kernel.find("what is left of the row") == std::string::npos;
+        translated.files = {{"model_new.py", broken ? "broken" : noTail ? "wrong" : "right"}};
+        return judge(translated, until);
+    });
+    auto created = AgentRun::create(io, options("replay:" + file.string()), demo);
+    ASSERT_TRUE(created) << created.error().message;
+    (*created)->start();
+    ASSERT_TRUE(runUntil([&] { return !demo.finished.empty(); }));
+    EXPECT_THAT(demo.finished, ElementsAre("submitted"));
+    EXPECT_TRUE(demo.ofKind("divergence").empty());
+    EXPECT_THAT(demo.items.at(0).text, HasSubstr("not from a model"));
+}
+
 TEST_F(AgentLoopTest, DivergenceIsShownAndTheReplayGoesOn)
 {
     serve(kStory);
