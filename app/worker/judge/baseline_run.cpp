@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "evaluation_run.h"
 
+#include <lathe/base/clock.h>
 #include <lathe/base/json.h>
 #include <lathe/worker/conditions.h>
 #include <lathe/worker/device_lock.h>
@@ -156,6 +157,7 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
         plan.forwardTimeoutSeconds = m_request.task.forwardTimeoutSeconds;
         plan.deviceEvents = m_device->cuda != nullptr;
         plan.privateCopies = !m_request.task.mutates.empty();
+        const std::int64_t asked = monotonicNs();
         auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
                                         m_device->arm.device,
                                         kLockSeconds,
@@ -166,6 +168,7 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
         if (!lock) {
             return stopped({Verdict::Refused, lock.error().message, {}, false, lock.error()});
         }
+        m_ledger.samplingSeconds += static_cast<double>(monotonicNs() - asked) / 1e9;
         m_workshop.pauseBackground(true);
         const auto outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
         if (outcome && !m_device->cuda) {

@@ -44,6 +44,9 @@ public:
         add("candidate", arms.candidate);
         add("eager", arms.reference->eager());
         add("aa", arms.twin, kFreshWarmUp);
+        if (arms.twin != nullptr && m_arms.size() > 1) {
+            m_arms.back().twinOf = 0;
+        }
         add("parent", arms.parent, kFreshWarmUp);
         for (CompiledVariant* compiled : arms.compiled) {
             add(compiled->name(), compiled->process());
@@ -141,7 +144,9 @@ private:
                 compiled->lose("it failed while it was timed: " + failure.error.message);
             }
         }
-        m_arms.erase(m_arms.begin() + static_cast<std::ptrdiff_t>(failure.arm));
+        m_arms.erase(
+            m_arms.begin()
+            + static_cast<std::ptrdiff_t>(failure.arm)); // never the first: twinOf stays right
     }
 
     void report(const TimingPlan& plan, TimingSamples& samples)

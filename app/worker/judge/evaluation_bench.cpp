@@ -235,7 +235,10 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
 void EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs)
 {
     const std::uint64_t bytes = variant.leastBytes();
-    const double rate = m_workshop.bandwidth().bytesPerSecond(bytes);
+    const double rate = [&] {
+        const Stopwatch watch(m_ledger.samplingSeconds);
+        return m_workshop.bandwidth().bytesPerSecond(bytes);
+    }();
     if (!(rate > 0)) {
         return;
     }

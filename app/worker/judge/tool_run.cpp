@@ -160,6 +160,7 @@ Result<protocol::EvaluateDone> runTool(Workshop& workshop,
     protocol::EvaluateDone done;
     done.exitCode = captured->exitCode;
     done.reason = captured->timedOut ? "the tool did not end in time" : "";
+    done.armSeconds = captured->seconds;
     done.workerSeconds = static_cast<double>(monotonicNs() - started) / 1e9;
     return done;
 }

@@ -50,21 +50,24 @@ public:
             nulls.push_back(static_cast<double>(reply->roundTripNs));
         }
         m_nullNs[arm] = stats::median(nulls);
-        // The first samples pay for page faults and code that is touched for the first time; the
-        // last one tells how many calls a sample needs.
-        double perCallSeconds = 0;
-        for (int i = 0; i < std::max(m_arms[arm].warmUpSamples, 1); ++i) {
+        // The first samples pay for page faults and code that is touched for the first time. How
+        // many calls a sample needs follows from the best of them, and once more from a sample of
+        // that many: single calls of a short kernel mostly show how long its threads take to wake
+        // up.
+        double best = 1e9;
+        const int warmUps = std::max(m_arms[arm].warmUpSamples, 1);
+        for (int i = 0; i <= warmUps; ++i) {
             const auto us = sample(arm);
             if (!us) {
                 return tl::unexpected(us.error());
             }
             ++m_out.discarded[arm];
-            perCallSeconds = *us / 1e6;
-        }
-        if (!m_plan.cold) {
-            const double wanted = std::ceil(m_plan.sampleSeconds / std::max(perCallSeconds, 1e-7));
-            m_calls[arm] =
-                static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(kMaxCallsPerSample)));
+            best = std::min(best, *us / 1e6);
+            if (i + 1 >= warmUps && !m_plan.cold) {
+                const double wanted = std::ceil(m_plan.sampleSeconds / std::max(best, 1e-7));
+                m_calls[arm] = static_cast<int>(
+                    std::clamp(wanted, 1.0, static_cast<double>(kMaxCallsPerSample)));
+            }
         }
         return {};
     }
@@ -75,6 +78,13 @@ public:
         for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
             if (auto warm = warmUp(arm); !warm) {
                 return tl::unexpected(TimingFailure{arm, warm.error()});
+            }
+        }
+        for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
+            // Twins are only alike when their samples are.
+            if (const int twin = m_arms[arm].twinOf; twin >= 0) {
+                int& other = m_calls[static_cast<std::size_t>(twin)];
+                m_calls[arm] = other = std::max(m_calls[arm], other);
             }
         }
         std::vector<std::size_t> order(m_arms.size());
@@ -119,6 +129,19 @@ private:
     Result<double> sample(std::size_t arm)
     {
         const int calls = m_calls[arm];
+        if (calls > 1) {
+            // Others ran since: one call outside the clock wakes this arm's threads and brings its
+            // data back.
+            const auto led = call(arm,
+                                  ArmWriter(ArmMessage::Time)
+                                      .integers(FieldTag::Ints, m_arms[arm].setIds)
+                                      .integer(FieldTag::Int, 1),
+                                  ArmMessage::Timed,
+                                  m_plan.callTimeoutSeconds);
+            if (!led) {
+                return tl::unexpected(led.error());
+            }
+        }
         // The rotation goes on from sample to sample, so that single-call samples see every set.
         const auto& sets = m_arms[arm].setIds;
         std::vector<std::int64_t> rotated(sets.size());

@@ -54,7 +54,7 @@ TEST(Interleaved, TakesTheNullCallOffAndBatchesShortCalls)
     }
     EXPECT_EQ(fast.last->integer(FieldTag::Int), 200) << "2 ms of 10 us calls";
     EXPECT_EQ(slow.last->integer(FieldTag::Int), 1);
-    EXPECT_EQ(samples->discarded[0], 2);
+    EXPECT_EQ(samples->discarded[0], 3);
 }
 
 TEST(Interleaved, SingleCallsRotateOverTheSets)
@@ -75,6 +75,16 @@ TEST(Interleaved, SingleCallsRotateOverTheSets)
     const auto samples = timeInterleaved({{"a", &process, {4, 5, 6}}}, plan, -1);
     ASSERT_TRUE(samples);
     EXPECT_EQ(first, (std::set<std::int64_t>{4, 5, 6}));
+}
+
+TEST(Interleaved, TwinsGetTheSameNumberOfCalls)
+{
+    auto one = armTaking(10'000);
+    auto other = armTaking(40'000);
+    const std::vector<TimedArm> arms{{"one", &one, {0}, 2, -1}, {"other", &other, {0}, 2, 0}};
+    ASSERT_TRUE(timeInterleaved(arms, {}, -1));
+    EXPECT_EQ(one.last->integer(FieldTag::Int), 200);
+    EXPECT_EQ(other.last->integer(FieldTag::Int), 200);
 }
 
 TEST(Interleaved, SaysWhichArmFailed)

@@ -21,7 +21,9 @@ struct TimedArm
     ArmProcess* process = nullptr;
     std::vector<std::int64_t> setIds; ///< rotated over from call to call
     int warmUpSamples =
-        2; ///< discarded; a process that has run before needs fewer than a fresh one
+        2;           ///< discarded; a process that has run before needs fewer than a fresh one
+    int twinOf = -1; ///< index of the arm that runs the same code: both get the same number of
+                     ///< calls a sample
 };
 
 struct TimingPlan
