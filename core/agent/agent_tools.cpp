@@ -322,8 +322,7 @@ ToolResult AgentLoop::bestSoFar(const Json& arguments)
     const auto best = m_host.best();
     if (!best) {
         ToolResult none;
-        none.status = "none";
-        none.headJson = R"({"status":"none"})";
+        none.headJson = R"({"status":"ok","best":null})";
         none.text = "No candidate of this task has been measured and found correct yet.";
         return none;
     }
