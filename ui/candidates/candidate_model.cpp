@@ -244,6 +244,10 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const
         return static_cast<int>(looks.rightTone);
     case KeyRole:
         return qs(row->id.text());
+    case AuthorRole:
+        return row->author == session::Author::Agent    ? QStringLiteral("agent")
+               : row->author == session::Author::Import ? QStringLiteral("import")
+                                                        : QStringLiteral("you");
     case BoldRole:
         return row->id == m_open;
     case ItalicRole:

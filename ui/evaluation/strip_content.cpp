@@ -23,6 +23,13 @@ Tone toneOf(std::string_view verdict)
     return verdict == "faster" ? Tone::Good : verdict == "slower" ? Tone::Bad : Tone::Neutral;
 }
 
+// A ratio whose interval holds 1 is no news: the word says so beside the number.
+QString doubt(std::string_view verdict)
+{
+    return verdict == "same" || verdict == "undecided" ? QStringLiteral(": ") + qs(verdict)
+                                                       : QString();
+}
+
 QString plural(int count, const char* word)
 {
     return QStringLiteral("%1 %2%3").arg(count).arg(QLatin1String(word),
@@ -152,11 +159,12 @@ void describeSpeed(const EvaluationResult& result, const QString& parentName, St
     const auto speedups = result.speedups();
     for (const auto& speedup : speedups) {
         if (speedup.against == "parent") {
-            strip.vsParent = RatioAnswer{speedup.ratio,
-                                         speedup.low,
-                                         speedup.high,
-                                         toneOf(speedup.verdict),
-                                         QStringLiteral("than %1").arg(parentName)};
+            strip.vsParent =
+                RatioAnswer{speedup.ratio,
+                            speedup.low,
+                            speedup.high,
+                            toneOf(speedup.verdict),
+                            QStringLiteral("than %1%2").arg(parentName, doubt(speedup.verdict))};
         }
     }
     const auto best = result.againstBestBaseline();
@@ -173,7 +181,8 @@ void describeSpeed(const EvaluationResult& result, const QString& parentName, St
                         toneOf(best->verdict),
                         QStringLiteral("than %1%2")
                             .arg(armText(best->against),
-                                 several ? QStringLiteral(", the best baseline") : QString())};
+                                 (several ? QStringLiteral(", the best baseline") : QString())
+                                     + doubt(best->verdict))};
     }
     const std::string reference = best ? best->against : (strip.vsParent ? "parent" : "");
     double worst = INFINITY;

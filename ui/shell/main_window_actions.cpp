@@ -10,6 +10,7 @@
 #include <lathe/ui/tasks/reference_pane.h>
 #include <lathe/ui/trajectory/agent_panel.h>
 
+#include <QAction>
 #include <QDockWidget>
 
 namespace lathe::ui {
@@ -180,6 +181,11 @@ void MainWindow::registerViewActions()
     add("view.shortcuts", QStringLiteral("Shortcuts"), "F1", [this] {
         (new ShortcutSheet(m_theme, *m_actions, this))->open();
     });
+    // Editors and fields take a typed question mark for themselves; elsewhere it opens the sheet
+    // too.
+    m_actions->action(QStringLiteral("view.shortcuts"))
+        ->setShortcuts({QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)});
+    m_actions->setShownKeys(QStringLiteral("view.shortcuts"), QStringLiteral("F1 or ?"));
     add("view.quit", QStringLiteral("Quit"), "Ctrl+Q", [this] { close(); });
 }
 

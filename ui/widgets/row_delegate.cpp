@@ -44,12 +44,18 @@ void RowDelegate::paint(QPainter* painter,
         m_theme.uiFont(13, index.data(BoldRole).toBool() ? QFont::DemiBold : QFont::Normal);
     const bool italic = index.data(ItalicRole).toBool();
     name.setItalic(italic);
-    drawText(*painter,
-             area,
-             Qt::AlignLeft,
-             index.data(Qt::DisplayRole).toString(),
-             name,
-             italic ? m_theme.palette().text2 : m_theme.palette().text);
+    const int used = drawText(*painter,
+                              area,
+                              Qt::AlignLeft,
+                              index.data(Qt::DisplayRole).toString(),
+                              name,
+                              italic ? m_theme.palette().text2 : m_theme.palette().text);
+    const QString author = index.data(AuthorRole).toString();
+    const QFont small = m_theme.uiFont(11);
+    area.setLeft(area.left() + used + 8);
+    if (!author.isEmpty() && QFontMetrics(small).horizontalAdvance(author) < area.width()) {
+        drawText(*painter, area, Qt::AlignLeft, author, small, m_theme.palette().text3);
+    }
     painter->restore();
 }
 

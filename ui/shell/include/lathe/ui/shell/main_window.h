@@ -82,7 +82,8 @@ private:
     QDockWidget* m_rightDock = nullptr;
     QTimer* m_draftTimer = nullptr;
     bool m_painted = false;
-    bool m_follows = false; ///< what the agent makes is opened as it comes, until a person opens or edits something
+    bool m_follows = false; ///< what the agent makes is opened as it comes, until a person opens or
+                            ///< edits something
 };
 
 } // namespace lathe::ui

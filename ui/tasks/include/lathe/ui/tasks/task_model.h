@@ -27,6 +27,7 @@ enum RowRole {
     RightToneRole,
     KeyRole,
     BoldRole,
+    AuthorRole,
     ItalicRole
 };
 
