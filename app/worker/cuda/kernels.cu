@@ -21,7 +21,8 @@ extern "C" __global__ void latheDelay(unsigned long long nanoseconds)
     } while (now - start < nanoseconds);
 }
 
-static __device__ unsigned long long mixed(unsigned long long word, unsigned long long index, unsigned long long key)
+static __device__ unsigned long long
+mixed(unsigned long long word, unsigned long long index, unsigned long long key)
 {
     unsigned long long x = (word ^ key) + index * 0x9e3779b97f4a7c15ull;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -37,9 +38,13 @@ static __device__ void addTo(unsigned long long* out, unsigned long long value)
         atomicAdd(out, value);
 }
 
-/// Two keyed 64-bit sums over all words and their positions: equal bytes give equal sums in any order of execution.
-extern "C" __global__ void latheDigest(const unsigned long long* words, unsigned long long count,
-                                       unsigned long long tailBytes, unsigned long long key0, unsigned long long key1,
+/// Two keyed 64-bit sums over all words and their positions: equal bytes give equal sums in any
+/// order of execution.
+extern "C" __global__ void latheDigest(const unsigned long long* words,
+                                       unsigned long long count,
+                                       unsigned long long tailBytes,
+                                       unsigned long long key0,
+                                       unsigned long long key1,
                                        unsigned long long* out)
 {
     unsigned long long first = 0, second = 0;

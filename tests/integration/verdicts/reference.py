@@ -1,3 +1,5 @@
+# SPDX-FileCopyrightText: the Lathe authors
+# SPDX-License-Identifier: Apache-2.0
 import torch
 import torch.nn as nn
 

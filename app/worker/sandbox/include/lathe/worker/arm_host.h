@@ -28,8 +28,8 @@ struct ArmSettings
     std::filesystem::path inductorCache;
 };
 
-/// What a process that runs the arm's binary has to see: binary, Python environment and the two folders; the caller adds
-/// the command. `inside` names the binary as that process sees it.
+/// What a process that runs the arm's binary has to see: binary, Python environment and the two
+/// folders; the caller adds the command. `inside` names the binary as that process sees it.
 SandboxOptions armSandboxOptions(const ArmSettings& settings,
                                  const std::filesystem::path& taskFolder,
                                  const std::filesystem::path& candidateFolder,
@@ -100,7 +100,8 @@ public:
     [[nodiscard]] virtual bool alive() const = 0;
     /// True once torch is imported (or the host has died). Never waits.
     [[nodiscard]] virtual bool ready() = 0;
-    /// Stops or continues every process of the sandbox, the zygote too (SIGSTOP/SIGCONT), e.g. while others are timed.
+    /// Stops or continues every process of the sandbox, the zygote too (SIGSTOP/SIGCONT), e.g.
+    /// while others are timed.
     virtual void pause(bool stopped) = 0;
     /// Forks a phase process under a fresh uid. About 40 ms.
     virtual Result<std::unique_ptr<ArmProcess>> fork(const std::string& phase, int cancelFd) = 0;
