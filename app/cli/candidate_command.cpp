@@ -57,14 +57,14 @@ int runAccept(const CandidateOptions& options)
             (*host)->session().withdrawAccept(row->id, options.note, std::move(callback));
         });
         if (!done)
-            return reportError(done.error(), Phase::Input, options.json);
+            return reportError(done.error(), Phase::Candidate, options.json);
     } else {
         auto record = await<session::AcceptRecord>(
             loop, [&](session::Callback<session::AcceptRecord> callback) {
                 (*host)->session().accept(row->id, options.note, std::move(callback));
             });
         if (!record) // refused with the reason: the candidate is not what accepting needs
-            return reportError(record.error(), Phase::Input, options.json);
+            return reportError(record.error(), Phase::Candidate, options.json);
         document["record"] = {{"id", record->id},
                               {"evaluation", record->evaluation.text()},
                               {"who", record->who},

@@ -106,6 +106,8 @@ int runEval(const EvalOptions& options, const std::vector<std::string>& argument
     auto task = (*host)->openTask(options.task);
     if (!task)
         return reportError(task.error(), Phase::Input, options.json);
+    if (auto possible = checkExports(options); !possible)
+        return reportError(possible.error(), Phase::Input, options.json);
     // Everything is read before anything runs: a misspelt second solution does not cost the first
     // one's minute.
     std::vector<CandidateId> candidates;
@@ -139,6 +141,8 @@ int runBaseline(const EvalOptions& options, const std::vector<std::string>& argu
     auto task = (*host)->openTask(options.task);
     if (!task)
         return reportError(task.error(), Phase::Input, options.json);
+    if (auto possible = checkExports(options); !possible)
+        return reportError(possible.error(), Phase::Input, options.json);
     Progress progress(options.progress == "ndjson");
     (*host)->onProgress = [&](const evaluation::EvaluationResult& snapshot) {
         progress.update(snapshot);

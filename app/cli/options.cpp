@@ -64,11 +64,12 @@ int exitCodeOf(const Error& error, Phase phase)
     case ErrorCode::NotFound:
     case ErrorCode::Io:
     case ErrorCode::Parse:
-        return phase == Phase::Input               ? kUsage
+        return phase != Phase::Work                ? kUsage
                : error.code == ErrorCode::NotFound ? kMachine
                                                    : kInternal;
-    case ErrorCode::Unsupported:
     case ErrorCode::Refused:
+        return phase == Phase::Candidate ? kNotCorrect : kMachine;
+    case ErrorCode::Unsupported:
         return kMachine;
     case ErrorCode::Protocol:
     case ErrorCode::Timeout:

@@ -57,8 +57,9 @@ std::filesystem::path workspaceOf(const CommonOptions& options);
 /// "cpu" or "cuda"; a failure for targets and devices this build cannot reach.
 Result<std::string> deviceOf(const CommonOptions& options);
 
-/// Input: what the user named could not be read. Work: the evaluation itself failed.
-enum class Phase { Input, Work };
+/// Input: what the user named could not be read. Work: the evaluation itself failed. Candidate: a
+/// refusal speaks of the candidate, not of the machine.
+enum class Phase { Input, Work, Candidate };
 int exitCodeOf(const Error& error, Phase phase);
 /// Says on stderr what went wrong and, with --json, writes the error document to stdout; returns
 /// the exit code.

@@ -19,6 +19,8 @@ std::string evaluationLine(const Terminal& terminal, const evaluation::Evaluatio
 
 /// One document for one result, {"schema", "results"} for several.
 nlohmann::ordered_json documentOf(const std::vector<ResultPtr>& results);
+/// Whether the files of --export-json, --export-csv and --export-markdown can be written.
+Result<void> checkExports(const CommonOptions& options);
 /// Writes --export-json, --export-csv and --export-markdown.
 Result<void> writeExports(const CommonOptions& options, const std::vector<ResultPtr>& results);
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 // The files of --export-json, --export-csv and --export-markdown.
+#include "output_file.h"
 #include "report.h"
 
-#include <lathe/base/files.h>
 #include <lathe/base/json.h>
 
 #include <nlohmann/json.hpp>
@@ -127,10 +127,19 @@ std::string markdownOf(const std::vector<ResultPtr>& results)
 
 } // namespace
 
+Result<void> checkExports(const CommonOptions& options)
+{
+    for (const std::string& path : {options.exportJson, options.exportCsv, options.exportMarkdown})
+        if (!path.empty())
+            if (auto possible = checkOutputFile(path); !possible)
+                return possible;
+    return {};
+}
+
 Result<void> writeExports(const CommonOptions& options, const std::vector<ResultPtr>& results)
 {
     const auto write = [](const std::string& path, const std::string& text) -> Result<void> {
-        return path.empty() ? Result<void>{} : writeFileAtomic(path, text);
+        return path.empty() ? Result<void>{} : writeOutputFile(path, text);
     };
     if (auto done = write(options.exportJson, dumpJson(documentOf(results), 2) + "\n"); !done)
         return done;

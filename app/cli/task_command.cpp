@@ -53,8 +53,12 @@ int runTaskCheck(const TaskOptions& options)
         Terminal::line(dumpJson(document, 2));
     } else {
         printFindings(Terminal{}, findings);
-        Terminal::line(fmt::format(
-            "{}: {} errors, {} warnings", options.task, errors, findings.size() - errors));
+        Terminal::line(fmt::format("{}: {} error{}, {} warning{}",
+                                   options.task,
+                                   errors,
+                                   errors == 1 ? "" : "s",
+                                   findings.size() - errors,
+                                   findings.size() - errors == 1 ? "" : "s"));
     }
     return errors == 0 ? kCorrect : kUsage;
 }
@@ -153,8 +157,8 @@ int runTaskNew(const TaskOptions& options)
                                                  {"folder", made->string()}};
         Terminal::line(dumpJson(document, 2));
     } else {
-        Terminal::line("made " + made->string() + "; \"lathe task check " + made->string()
-                       + "\" checks it");
+        Terminal::line("made " + made->string() + "\nnext: lathe task check "
+                       + shellQuote(made->string()));
     }
     return kCorrect;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 #include "options.h"
+#include "output_file.h"
 #include "terminal.h"
 
 #include <lathe/base/files.h>
@@ -133,7 +134,7 @@ int runTraceConvert(const TraceOptions& options)
                            Phase::Input,
                            options.json);
     if (auto done =
-            writeFileAtomic(options.second, native ? toNativeTrace(*trace) : toChromeTrace(*trace));
+            writeOutputFile(options.second, native ? toNativeTrace(*trace) : toChromeTrace(*trace));
         !done)
         return reportError(done.error(), Phase::Input, options.json);
     if (options.json) {

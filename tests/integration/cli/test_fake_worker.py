@@ -108,7 +108,17 @@ class Evaluate(CliCase):
         self.assertTrue(files and all(os.path.isfile(os.path.join(out, f)) for f in files))
         self.run_lathe("export", "0123456789abcdef", "--as", "cpp", "--out", out, code=2)
         wrong = self.run_json("eval", TASK, self.solution("w", "fake:wrong"), code=1)
-        self.assertNotEqual(subprocess.run([LATHE, "accept", wrong["candidate"]["id"]], env=self.env, capture_output=True).returncode, 0)
+        refusal = self.run_json("accept", wrong["candidate"]["id"], code=1)
+        self.assertEqual((refusal["exitCode"], refusal["error"]["code"]), (1, "refused"))
+        self.run_lathe("accept", candidate, "--withdraw", code=1)
+
+    def test_a_file_that_cannot_be_written_costs_no_evaluation(self):
+        for option in ("--export-json", "--export-csv", "--export-markdown"):
+            for path in (self.home / "nowhere" / "x", self.home):
+                with self.subTest(option=option, path=path):
+                    done = self.run_lathe("eval", TASK, self.solution(), option, path, code=2)
+                    self.assertIn(f"cannot write {path}", done.stderr)
+                    self.assertEqual(done.stdout, "")
 
     def test_doctor(self):
         done = subprocess.run([LATHE, "doctor", "--json"], env=self.env, capture_output=True, text=True, timeout=60)

@@ -3,6 +3,7 @@
 """Everything that needs no worker: usage, tasks, traces, the schema checker itself."""
 import json
 import os
+import subprocess
 import unittest
 
 from cli_case import EVAL_SCHEMA, SOURCE, TASK, CliCase
@@ -93,6 +94,20 @@ class Traces(CliCase):
         self.assertEqual(len([e for e in json.loads(back.read_text())["traceEvents"] if e["ph"] == "X"]),
                          self.run_json("trace", "info", native)["spans"])
         self.run_lathe("trace", "convert", TRACE, self.home / "t.xml", code=2)
+
+    def test_links_and_pipes_are_written_into_not_replaced(self):
+        real, link, pipe = self.home / "real.json", self.home / "link.json", self.home / "pipe.json"
+        link.symlink_to(real)
+        self.run_lathe("trace", "convert", TRACE, link)
+        self.assertTrue(link.is_symlink())
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            try:
+                self.run_lathe("trace", "convert", TRACE, pipe)
+                self.assertTrue(pipe.is_fifo())
+                self.assertEqual(reader.stdout.read(), real.read_bytes())
+            finally:
+                reader.kill()  # else it waits for ever for a writer that replaced its pipe
 
     def test_diff_with_itself_is_no_change(self):
         for row in self.run_json("trace", "diff", TRACE, TRACE)["names"]:
