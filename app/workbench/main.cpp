@@ -96,12 +96,15 @@ Options parse(const QApplication& application)
     parser.addOptions({demo, workspace, task, device, palette, startup, stall, worker});
     parser.process(application);
     Options options;
+    const QByteArray named = qgetenv("LATHE_WORKSPACE");
     options.workspace = parser.isSet(workspace)
                             ? std::filesystem::path(parser.value(workspace).toStdString())
-                            : dataFolder() / "workspace";
+                        : named.isEmpty() ? dataFolder() / "workspace"
+                                          : std::filesystem::path(named.toStdString());
     options.task = parser.value(task);
     if (parser.isSet(demo)) {
-        options.workspace = parser.isSet(workspace) ? options.workspace : dataFolder() / "demo";
+        options.workspace =
+            parser.isSet(workspace) ? options.workspace : dataFolder() / "demo-workspace";
         options.task =
             options.task.isEmpty() ? QStringLiteral("starter/rmsnorm_residual") : options.task;
     }

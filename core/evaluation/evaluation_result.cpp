@@ -78,7 +78,9 @@ struct Apply
     }
 };
 
-Speedup meanOf(const std::string& against, const std::vector<const protocol::Comparison*>& rows)
+Speedup meanOf(const std::string& against,
+               const std::vector<const protocol::Comparison*>& rows,
+               double margin)
 {
     std::vector<stats::Interval> ratios;
     for (const auto* row : rows) {
@@ -86,8 +88,9 @@ Speedup meanOf(const std::string& against, const std::vector<const protocol::Com
     }
     const stats::Interval mean = stats::combineRatios(ratios);
     // One variant keeps the verdict that the worker measured; several are judged by the mean's
-    // interval.
-    const std::string verdict = rows.size() == 1 ? rows.front()->verdict : stats::verdict(mean);
+    // interval, with the worker's own margin.
+    const std::string verdict =
+        rows.size() == 1 ? rows.front()->verdict : stats::verdict(mean, margin);
     return {against, mean.estimate, mean.low, mean.high, verdict};
 }
 
@@ -138,9 +141,11 @@ std::vector<Speedup> EvaluationResult::speedups() const
     for (auto& [against, rows] : cold) {
         warm.try_emplace(against, std::move(rows));
     }
+    constexpr double kLeastMargin = 0.01;
+    const double margin = std::max(kLeastMargin, done.aaFloorPercent.value_or(0.0) / 100);
     std::vector<Speedup> all;
     for (const auto& [against, rows] : warm) {
-        all.push_back(meanOf(against, rows));
+        all.push_back(meanOf(against, rows, margin));
     }
     std::stable_sort(all.begin(), all.end(), [](const Speedup& a, const Speedup& b) {
         return a.ratio < b.ratio;

@@ -9,10 +9,15 @@
 namespace lathe::session {
 namespace {
 
-/// A shipped task is the same wherever the program is installed; any other one is its file.
+/// What loadTask finds the same task by again. A shipped task is the same wherever the program is
+/// installed; any other one is its folder, or its file when it was read without a task.json.
 std::string locationOf(const task::Task& task)
 {
-    return task.spec.key.starts_with("local/") ? task.referenceFile.string() : task.spec.key;
+    if (!task.spec.key.starts_with("local/")) {
+        return task.spec.key;
+    }
+    const auto folder = task::loadTask(task.folder.string(), {});
+    return folder && folder->hash == task.hash ? task.folder.string() : task.referenceFile.string();
 }
 
 } // namespace

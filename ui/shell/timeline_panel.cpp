@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <limits>
 
 namespace lathe::ui {
 namespace {
@@ -33,11 +34,19 @@ TimelineRow rowOf(const evaluation::TraceRecord& record, const QString& candidat
     }
     std::int64_t kernels = 0;
     std::int64_t operators = 0;
+    int outermost = std::numeric_limits<int>::max(); // operators stand below their forward's span
+    for (const auto& lane : trace->lanes) {
+        if (std::ranges::find(lane.category, profile::SpanCategory::Operator)
+            != lane.category.end()) {
+            outermost = std::min(outermost, lane.depth);
+        }
+    }
     for (const auto& lane : trace->lanes) {
         for (std::size_t i = 0; i < lane.size(); ++i) {
             kernels += lane.category[i] == profile::SpanCategory::Kernel ? 1 : 0;
             operators +=
-                lane.category[i] == profile::SpanCategory::Operator && lane.depth == 0 ? 1 : 0;
+                lane.category[i] == profile::SpanCategory::Operator && lane.depth == outermost ? 1
+                                                                                               : 0;
         }
     }
     const auto count = kernels > 0 ? kernels : operators;
