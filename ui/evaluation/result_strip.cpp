@@ -62,7 +62,7 @@ ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     setMinimumWidth(300);
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(16, 8, 16, 9);
-    grid->setHorizontalSpacing(40);
+    grid->setHorizontalSpacing(28);
     grid->setVerticalSpacing(1);
     auto* right = new QHBoxLayout;
     right->addWidget(question(QStringLiteral("right?"), this));
@@ -78,7 +78,7 @@ ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     grid->addWidget(m_verdictDetail, 2, 0);
     grid->addWidget(m_fasterDetail, 2, 1);
     grid->addWidget(m_curve, 1, 2, 2, 1, Qt::AlignRight | Qt::AlignVCenter);
-    grid->setColumnStretch(0, 4);
+    grid->setColumnStretch(0, 3);
     grid->setColumnStretch(1, 5);
     grid->setRowMinimumHeight(1, 22);
     grid->setRowMinimumHeight(2, 18);

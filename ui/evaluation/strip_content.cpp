@@ -186,7 +186,6 @@ void describeSpeed(const EvaluationResult& result, const QString& parentName, St
     }
     const std::string reference = best ? best->against : (strip.vsParent ? "parent" : "");
     double worst = INFINITY;
-    QString worstName;
     int count = 0;
     for (const auto& comparison : result.comparisons) {
         if (comparison.arm != "candidate" || comparison.protocol == "cold") {
@@ -198,7 +197,6 @@ void describeSpeed(const EvaluationResult& result, const QString& parentName, St
                 {qs(comparison.variant), comparison.ratio, comparison.low, comparison.high, false});
             if (comparison.ratio < worst) {
                 worst = comparison.ratio;
-                worstName = qs(comparison.variant);
             }
         } else if (comparison.against == "parent") {
             strip.curve.push_back(
@@ -206,8 +204,7 @@ void describeSpeed(const EvaluationResult& result, const QString& parentName, St
         }
     }
     if (count > 1) {
-        strip.worstVariant =
-            QStringLiteral("worst variant %1 (%2)").arg(ratioText(worst), worstName);
+        strip.worstVariant = QStringLiteral("worst variant %1").arg(ratioText(worst));
     }
     if (!strip.vsBest && !strip.vsParent) {
         const bool stopped = result.verdict && *result.verdict != protocol::Verdict::Correct;
@@ -313,7 +310,11 @@ void describeWhy(const EvaluationResult& result,
     } else if (const auto median = medianOf(result, "candidate")) {
         strip.why.push_back({timeText(*median), Tone::Neutral, QStringLiteral("a call")});
     }
-    addDelta(strip.why, theirs.launches, mine.launches, QStringLiteral("launches"));
+    addDelta(strip.why,
+             theirs.launches,
+             mine.launches,
+             mine.launches == 1 && theirs.launches.value_or(1) == 1 ? QStringLiteral("launch")
+                                                                    : QStringLiteral("launches"));
     addDelta(strip.why,
              parent ? sumOf(*parent, &protocol::KernelInfo::registers) : std::nullopt,
              sumOf(result, &protocol::KernelInfo::registers),
