@@ -5,6 +5,8 @@
 #include <lathe/ui/editor/code_editor.h>
 #include <lathe/ui/style/theme.h>
 
+#include <Qsci/qscicommand.h>
+#include <Qsci/qscicommandset.h>
 #include <Qsci/qscilexerpython.h>
 #include <Qsci/qsciscintilla.h>
 #include <Qsci/qscistyle.h>
@@ -91,6 +93,31 @@ QFont inPoints(QFont font)
     return font;
 }
 
+// A key that is bound in Scintilla never reaches the window's actions: these belong to the window.
+void releaseWindowKeys(QsciScintilla& view)
+{
+    for (const int key : {int(Qt::Key_Escape),
+                          (Qt::CTRL | Qt::Key_D).toCombined(),
+                          (Qt::CTRL | Qt::Key_L).toCombined(),
+                          (Qt::CTRL | Qt::SHIFT | Qt::Key_L).toCombined(),
+                          (Qt::CTRL | Qt::Key_T).toCombined(),
+                          (Qt::CTRL | Qt::SHIFT | Qt::Key_T).toCombined(),
+                          (Qt::CTRL | Qt::Key_B).toCombined(),
+                          (Qt::CTRL | Qt::Key_I).toCombined(),
+                          (Qt::CTRL | Qt::Key_J).toCombined(),
+                          (Qt::CTRL | Qt::Key_Return).toCombined(),
+                          (Qt::ALT | Qt::Key_Up).toCombined(),
+                          (Qt::ALT | Qt::Key_Down).toCombined()}) {
+        if (QsciCommand* command = view.standardCommands()->boundTo(key)) {
+            if (command->key() == key) {
+                command->setKey(0);
+            } else {
+                command->setAlternateKey(0);
+            }
+        }
+    }
+}
+
 } // namespace
 
 Language languageOf(const QString& path)
@@ -133,9 +160,7 @@ CodeEditor::CodeEditor(const Theme& theme, Language language, QWidget* parent)
     m_view->setAnnotationDisplay(QsciScintilla::AnnotationIndented);
     m_view->SendScintilla(QsciScintilla::SCI_SETEXTRAASCENT, 1);
     m_view->SendScintilla(QsciScintilla::SCI_SETEXTRADESCENT, 1);
-    // Escape belongs to the window (Esc Esc stops everything), not to the editor's autocompletion.
-    m_view->SendScintilla(QsciScintilla::SCI_CLEARCMDKEY,
-                          static_cast<unsigned long>(QsciScintilla::SCK_ESCAPE));
+    releaseWindowKeys(*m_view);
     if (language == Language::Python) {
         m_view->setLexer(new QsciLexerPython(m_view));
     } else if (language == Language::Cpp) {

@@ -60,7 +60,7 @@ ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setAccessibleName(QStringLiteral("Result of the open candidate"));
     setMinimumWidth(300);
-    auto* grid = new QGridLayout(this);
+    auto* grid = m_grid = new QGridLayout(this);
     grid->setContentsMargins(16, 8, 16, 9);
     grid->setHorizontalSpacing(28);
     grid->setVerticalSpacing(1);
@@ -158,6 +158,12 @@ void ResultStrip::render()
     }
     m_faster->setText(first);
     m_fasterDetail->setText(second);
+    // A reason may use the whole line when there is no number to show beside it.
+    const bool alone = second.isEmpty() && c.curve.empty();
+    m_fasterDetail->setVisible(!alone);
+    m_curve->setVisible(!alone);
+    m_grid->removeWidget(m_verdictDetail);
+    m_grid->addWidget(m_verdictDetail, 2, 0, 1, alone ? 3 : 1);
     m_curve->setPoints(c.curve);
     QString why = span(QStringLiteral("why?"), p.text3, 13, false);
     for (const WhyFact& fact : c.why) {

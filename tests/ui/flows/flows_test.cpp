@@ -86,6 +86,7 @@ private Q_SLOTS:
     void acceptAndWithdraw();
     void exportAsks();
     void agentStreamsAndOpensCandidates();
+    void windowKeysWorkInTheEditor();
     void reopensWhereItWas();
     void everyActionIsRegisteredOnce();
     void widgetsHaveNames();
@@ -276,6 +277,25 @@ void FlowsTest::agentStreamsAndOpensCandidates()
     bench.session.items = {item};
     bench.session.finishRun("submitted");
     QTRY_VERIFY(!bench.workbench->agentRunning());
+}
+
+void FlowsTest::windowKeysWorkInTheEditor()
+{
+    Bench bench(m_folder->path());
+    const CandidateId first = bench.session.seed("naive", {}, protocol::Verdict::Correct, 0.61);
+    bench.session.seed("second", first, protocol::Verdict::Correct, 1.2);
+    bench.open();
+    QTRY_VERIFY(bench.window->actions().action(QStringLiteral("candidate.compare"))->isEnabled());
+    bench.pane()->focusEditor();
+    const QString text = bench.editor()->text();
+    QTest::keyClick(bench.window->windowHandle(), Qt::Key_D, Qt::ControlModifier);
+    QTRY_VERIFY(bench.pane()->comparing());
+    bench.pane()->showCompare(false);
+    bench.pane()->focusEditor();
+    QTest::keyClick(
+        bench.window->windowHandle(), Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(!bench.theme.isDark());
+    QCOMPARE(bench.editor()->text(), text); // neither was taken as an editing command
 }
 
 void FlowsTest::reopensWhereItWas()

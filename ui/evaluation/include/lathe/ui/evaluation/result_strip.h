@@ -6,7 +6,7 @@
 
 #include <QWidget>
 
-class QHBoxLayout;
+class QGridLayout;
 class QLabel;
 
 namespace lathe::ui {
@@ -36,6 +36,7 @@ private:
     const Theme& m_theme;
     StripContent m_content;
     QString m_hint;
+    QGridLayout* m_grid = nullptr;
     QLabel* m_verdict;
     ElidedLabel* m_verdictDetail;
     QLabel* m_faster;
