@@ -132,13 +132,15 @@ setup() {
     { setup_stamp; echo "$python"; } >"$build/setup-complete"
 }
 
-# compile TARGET...: says so only when there is work to do.
+# compile TARGET...: says so only when there is work to do. Looking at globbed folders again is none.
 compile() {
-    if [ -n "$(ninja -C "$build" -n "$@" 2>/dev/null | grep -m1 '^\[' || true)" ]; then
+    local work
+    work=$(ninja -C "$build" -n "$@" 2>/dev/null | grep '^\[' | grep -vE 'Re-checking globbed|Re-running CMake' || true)
+    if [ -n "$work" ]; then
         say "building (about 5 minutes on two cores the first time)"
-        nice -n 5 ninja -C "$build" -j "$jobs" "$@" >"$build/build.log" 2>&1 || {
-            grep -E 'error|FAILED|Error' "$build/build.log" | head -n 30 >&2
-            die "the build failed; its log is $build/build.log" "mend what it says above, then start again"
-        }
     fi
+    nice -n 5 ninja -C "$build" -j "$jobs" "$@" >"$build/build.log" 2>&1 || {
+        grep -E 'error|FAILED|Error' "$build/build.log" | head -n 30 >&2
+        die "the build failed; its log is $build/build.log" "mend what it says above, then start again"
+    }
 }
