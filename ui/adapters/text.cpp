@@ -42,7 +42,7 @@ QString armText(std::string_view arm)
     if (arm == "compile:default") {
         return QStringLiteral("compile");
     }
-    return qs(arm);
+    return arm == "aa" ? QStringLiteral("A/A control") : qs(arm);
 }
 
 } // namespace lathe::ui

@@ -60,7 +60,11 @@ CandidatePane::CandidatePane(const Theme& theme, QWidget* parent)
     connect(m_fileTabs, &QTabBar::currentChanged, this, &CandidatePane::showFile);
     connect(m_tabs, &QTabBar::currentChanged, this, [this](int tab) {
         m_pages->setCurrentIndex(tab);
+        Q_EMIT comparingChanged(tab == 1);
         refreshCompare();
+        if (tab == 1) {
+            m_compare->showFirstChange();
+        }
     });
 }
 

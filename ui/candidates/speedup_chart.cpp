@@ -116,7 +116,7 @@ void SpeedupChart::paintEvent(QPaintEvent*)
     if (best >= 0) {
         const QPointF at = places[static_cast<std::size_t>(best)];
         drawText(painter,
-                 QRect(static_cast<int>(at.x()) + 8, static_cast<int>(at.y()) - 4, 48, 20),
+                 QRect(static_cast<int>(at.x()) + 4, static_cast<int>(at.y()) - 19, 52, 18),
                  Qt::AlignLeft,
                  ratioText(m_rows[static_cast<std::size_t>(best)].best->ratio),
                  m_theme.uiFont(11),

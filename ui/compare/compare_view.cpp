@@ -128,6 +128,13 @@ void CompareView::setTexts(const QString& path,
     m_left->setFirstVisibleRow(row);
 }
 
+void CompareView::showFirstChange()
+{
+    if (!m_changeRows.empty()) {
+        m_right->setFirstVisibleRow(std::max(0, m_changeRows.front() - 3));
+    }
+}
+
 void CompareView::nextChange(int direction)
 {
     const int now = m_right->firstVisibleRow();

@@ -85,6 +85,7 @@ EvaluationPanel::EvaluationPanel(const Theme& theme, QWidget* parent)
     });
     connect(m_tabs, &QTabBar::currentChanged, this, [this](int tab) {
         m_stack->setCurrentIndex(tab);
+        m_note->setVisible(tab == 0);
         Q_EMIT tabChanged(m_tabs->tabData(tab).toString());
     });
 }

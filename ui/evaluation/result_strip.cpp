@@ -80,8 +80,8 @@ ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     grid->addWidget(m_curve, 1, 2, 2, 1, Qt::AlignRight | Qt::AlignVCenter);
     grid->setColumnStretch(0, 3);
     grid->setColumnStretch(1, 5);
-    grid->setRowMinimumHeight(1, 22);
-    grid->setRowMinimumHeight(2, 18);
+    grid->setRowMinimumHeight(1, 25);
+    grid->setRowMinimumHeight(2, 21);
     auto* line = new Hairline(Qt::Horizontal, this);
     grid->addItem(new QSpacerItem(1, 7), 3, 0);
     grid->addWidget(line, 4, 0, 1, 3);
@@ -111,12 +111,22 @@ void ResultStrip::showNothing(const QString& hint)
     render();
 }
 
+// A reason may use the whole line when there is no number to show beside it.
+void ResultStrip::placeDetail(bool alone)
+{
+    m_fasterDetail->setVisible(!alone);
+    m_curve->setVisible(!alone);
+    m_grid->removeWidget(m_verdictDetail);
+    m_grid->addWidget(m_verdictDetail, 2, 0, 1, alone ? 3 : 1);
+}
+
 void ResultStrip::render()
 {
     const Palette& p = m_theme.palette();
     const StripContent& c = m_content;
     const QString gap = QStringLiteral("&nbsp;&nbsp;");
     if (!c.known) {
+        placeDetail(true);
         m_verdict->setText(span(QStringLiteral("○ not run"), p.text3, 15, true));
         m_verdictDetail->setText(m_hint);
         m_faster->setText(span(QStringLiteral("–"), p.text3, 15, true));
@@ -158,12 +168,7 @@ void ResultStrip::render()
     }
     m_faster->setText(first);
     m_fasterDetail->setText(second);
-    // A reason may use the whole line when there is no number to show beside it.
-    const bool alone = second.isEmpty() && c.curve.empty();
-    m_fasterDetail->setVisible(!alone);
-    m_curve->setVisible(!alone);
-    m_grid->removeWidget(m_verdictDetail);
-    m_grid->addWidget(m_verdictDetail, 2, 0, 1, alone ? 3 : 1);
+    placeDetail(second.isEmpty() && c.curve.empty());
     m_curve->setPoints(c.curve);
     QString why = span(QStringLiteral("why?"), p.text3, 13, false);
     for (const WhyFact& fact : c.why) {

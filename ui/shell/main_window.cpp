@@ -32,6 +32,9 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include <pwd.h>
+#include <unistd.h>
+
 namespace lathe::ui {
 
 MainWindow::MainWindow(Theme& theme, Workbench& workbench, QWidget* parent)
@@ -227,7 +230,9 @@ void MainWindow::showCard()
 void MainWindow::showAccept()
 {
     const auto* row = m_workbench.candidate();
-    const QString signer = qEnvironmentVariable("USER", QStringLiteral("this user"));
+    const passwd* account = getpwuid(getuid());
+    const QString signer =
+        account != nullptr ? QString::fromLocal8Bit(account->pw_name) : QStringLiteral("this user");
     auto* dialog = new AcceptDialog(m_theme, *row, m_workbench.result(), signer, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &AcceptDialog::acceptRequested, &m_workbench, &Workbench::accept);

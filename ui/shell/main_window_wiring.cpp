@@ -142,6 +142,10 @@ void MainWindow::wirePanels()
                                 : CandidateId());
         m_draftTimer->start();
     });
+    // Two versions of the candidate need the room of the reference.
+    connect(m_candidate, &CandidatePane::comparingChanged, m_reference, [this](bool comparing) {
+        m_reference->setVisible(!comparing);
+    });
     m_draftTimer->setSingleShot(true);
     m_draftTimer->setInterval(500);
     connect(m_draftTimer, &QTimer::timeout, this, &MainWindow::saveDraftNow);

@@ -78,6 +78,7 @@ QAbstractScrollArea::corner { background: transparent; }
 QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
 QFrame#card { background: @bg1; border: 1px solid @line; border-radius: 6px; }
 QCheckBox, QRadioButton { spacing: 8px; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 )";
 
 } // namespace

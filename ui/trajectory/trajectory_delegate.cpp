@@ -17,7 +17,7 @@ constexpr int kTop = 7;
 constexpr int kTitleHeight = 19;
 constexpr int kDiffLine = 17;
 constexpr int kFoldedDiffLines = 8;
-constexpr int kWrap = Qt::TextWordWrap | Qt::TextWrapAnywhere;
+constexpr int kWrap = Qt::TextWordWrap;
 
 } // namespace
 

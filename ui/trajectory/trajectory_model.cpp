@@ -8,6 +8,8 @@
 namespace lathe::ui {
 namespace {
 
+constexpr int kFoldedLetters = 140;
+
 bool isTool(const agent::TrajectoryItem& item)
 {
     return item.kind == "tool_call" || item.kind == "tool_result";
@@ -41,6 +43,9 @@ Look lookOf(const TrajectoryStep& step)
     }
     if (!isTool(item)) {
         return {QStringLiteral("·"), Tone::Muted};
+    }
+    if (step.abandoned) {
+        return {QStringLiteral("■"), Tone::Muted};
     }
     if (item.status == "failed") {
         return {QStringLiteral("✗"), Tone::Bad};
@@ -85,7 +90,10 @@ QString textOf(const TrajectoryStep& step)
         return all;
     }
     if (step.item.kind == "thinking") {
-        return all.section(QLatin1Char('\n'), 0, 1);
+        const QString beginning = all.section(QLatin1Char('\n'), 0, 1);
+        return beginning.size() <= kFoldedLetters
+                   ? beginning
+                   : beginning.left(kFoldedLetters) + QStringLiteral("…");
     }
     return all.section(QLatin1Char('\n'), 0, 3);
 }
@@ -94,8 +102,8 @@ QString metaOf(const TrajectoryStep& step)
 {
     QStringList parts;
     if (step.item.kind == "thinking") {
-        parts.append(
-            QStringLiteral("%1 lines").arg(qs(step.item.text).count(QLatin1Char('\n')) + 1));
+        const auto lines = qs(step.item.text).trimmed().count(QLatin1Char('\n')) + 1;
+        parts.append(lines == 1 ? QStringLiteral("1 line") : QStringLiteral("%1 lines").arg(lines));
     } else if (step.item.step > 0) {
         parts.append(QStringLiteral("step %1").arg(step.item.step));
     }
@@ -140,6 +148,9 @@ void TrajectoryModel::setItems(const std::vector<agent::TrajectoryItem>& items)
         if (!merge(item)) {
             m_steps.push_back({.item = item});
         }
+    }
+    if (!m_steps.empty() && m_steps.back().item.kind == "stopped") {
+        closeOpenCalls();
     }
     endResetModel();
 }
@@ -188,6 +199,18 @@ void TrajectoryModel::add(const agent::TrajectoryItem& item)
     beginInsertRows({}, row, row);
     m_steps.push_back({.item = item});
     endInsertRows();
+    if (item.kind == "stopped") {
+        closeOpenCalls();
+        Q_EMIT dataChanged(index(0), index(row));
+    }
+}
+
+// A run that ended leaves no call running.
+void TrajectoryModel::closeOpenCalls()
+{
+    for (TrajectoryStep& step : m_steps) {
+        step.abandoned = step.item.kind == "tool_call" && !step.hasResult;
+    }
 }
 
 void TrajectoryModel::toggleFold(int row)

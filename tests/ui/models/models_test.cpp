@@ -66,6 +66,7 @@ private Q_SLOTS:
     void gatesGrowInPlace();
     void problemsSayWhere();
     void toolResultJoinsItsCall();
+    void aStoppedRunLeavesNothingRunning();
     void streamedTextGrowsInPlace();
     void editShowsItsDiff();
 };
@@ -180,6 +181,17 @@ void ModelsTest::toolResultJoinsItsCall()
     QCOMPARE(model.rowCount(), 2); // another step's call is a row of its own
     const std::vector<Tone> expected{Tone::Bad, Tone::Muted};
     QVERIFY(model.stages() == expected);
+}
+
+void ModelsTest::aStoppedRunLeavesNothingRunning()
+{
+    TrajectoryModel model;
+    const QAbstractItemModelTester tester(&model, kStrict);
+    model.add(item(1, 1, "tool_call", "compile", "", "running"));
+    QCOMPARE(model.index(0).data(TrajectoryModel::ToneRole).toInt(),
+             static_cast<int>(Tone::Accent));
+    model.add(item(1, 2, "stopped", "cancelled", "stopped by the user"));
+    QCOMPARE(model.index(0).data(TrajectoryModel::ToneRole).toInt(), static_cast<int>(Tone::Muted));
 }
 
 void ModelsTest::streamedTextGrowsInPlace()

@@ -50,6 +50,7 @@ public:
 
 Q_SIGNALS:
     void edited();
+    void comparingChanged(bool comparing);
 
 private:
     struct File

@@ -28,6 +28,7 @@ public:
                   const QString& rightTitle,
                   const QString& right);
     void nextChange(int direction);
+    void showFirstChange();
     [[nodiscard]] int changeCount() const { return static_cast<int>(m_changeRows.size()); }
 
 private:

@@ -33,6 +33,7 @@ Q_SIGNALS:
 
 private:
     void render();
+    void placeDetail(bool alone);
     const Theme& m_theme;
     StripContent m_content;
     QString m_hint;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace lathe::ui {
 
@@ -25,6 +27,9 @@ public:
 private:
     void beat();
     std::filesystem::path m_report;
+    std::int64_t m_startNs;
+    std::vector<std::pair<std::int64_t, std::int64_t>>
+        m_long; ///< when and how long, nanoseconds; GUI thread
     std::atomic<std::int64_t> m_longestNs{0};
     std::atomic<std::int64_t> m_samples{0};
     std::atomic<std::int64_t> m_over50Ms{0};

@@ -17,6 +17,7 @@ struct TrajectoryStep
     agent::TrajectoryItem item;
     bool hasResult = false; ///< a tool call whose result came
     std::string resultText;
+    bool abandoned = false; ///< the run ended before the result came
     bool folded = true; ///< thoughts and long texts show their beginning only
 };
 
@@ -53,6 +54,7 @@ public:
 
 private:
     bool merge(const agent::TrajectoryItem& item);
+    void closeOpenCalls();
     std::vector<TrajectoryStep> m_steps;
 };
 
