@@ -18,7 +18,7 @@ struct TrajectoryStep
     bool hasResult = false; ///< a tool call whose result came
     std::string resultText;
     bool abandoned = false; ///< the run ended before the result came
-    bool folded = true; ///< thoughts and long texts show their beginning only
+    bool folded = true;     ///< thoughts and long texts show their beginning only
 };
 
 /// The steps of one agent run. A streamed text grows in place; a tool's result joins its call.
