@@ -6,6 +6,7 @@
 
 #include <QWidget>
 
+class QAbstractItemModel;
 class QLabel;
 class QPlainTextEdit;
 class QStackedWidget;
