@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,36 +85,44 @@ bool ArmState::alive() const
     return !sandbox.pidFd.valid() || ::poll(&entry, 1, 0) == 0;
 }
 
+std::vector<pid_t> ArmState::processesOf(std::int64_t pid, unsigned uid) const
+{
+    constexpr pid_t kZygoteInnerPid =
+        2; // bubblewrap is the namespace's first process, its command the second
+    const auto processes = tree();
+    std::vector<pid_t> spared;
+    for (const TreeProcess& process : processes) {
+        const bool other = process.innerPid != pid && livePhases.contains(process.innerPid);
+        const bool trusted = process.pid == sandbox.pid() || process.innerPid == 1
+                             || process.innerPid == kZygoteInnerPid;
+        if (trusted) {
+            spared.push_back(process.pid);
+        } else if (other) {
+            for (const TreeProcess& below : subtree(processes, process.pid)) {
+                spared.push_back(below.pid);
+            }
+        }
+    }
+    std::vector<pid_t> found;
+    for (const TreeProcess& process : processes) {
+        const bool ours = uid == 0 || process.uid == uid || process.innerPid == pid;
+        if (ours && std::find(spared.begin(), spared.end(), process.pid) == spared.end()) {
+            found.push_back(process.pid);
+        }
+    }
+    return found;
+}
+
 void ArmState::killPhase(std::int64_t pid, unsigned uid)
 {
     constexpr int kRounds = 200;
-    constexpr pid_t kZygoteInnerPid =
-        2; // bubblewrap is the namespace's first process, its command the second
     for (int round = 0; round < kRounds && alive(); ++round) {
-        const auto processes = tree();
-        std::vector<pid_t> spared;
-        for (const TreeProcess& process : processes) {
-            const bool other = process.innerPid != pid && livePhases.contains(process.innerPid);
-            const bool trusted = process.pid == sandbox.pid() || process.innerPid == 1
-                                 || process.innerPid == kZygoteInnerPid;
-            if (trusted) {
-                spared.push_back(process.pid);
-            } else if (other) {
-                for (const TreeProcess& below : subtree(processes, process.pid)) {
-                    spared.push_back(below.pid);
-                }
-            }
-        }
-        bool found = false;
-        for (const TreeProcess& process : processes) {
-            const bool ours = uid == 0 || process.uid == uid || process.innerPid == pid;
-            if (ours && std::find(spared.begin(), spared.end(), process.pid) == spared.end()) {
-                ::kill(process.pid, SIGKILL);
-                found = true;
-            }
-        }
-        if (!found) {
+        const auto found = processesOf(pid, uid);
+        if (found.empty()) {
             return;
+        }
+        for (const pid_t process : found) {
+            ::kill(process, SIGKILL);
         }
         ::usleep(static_cast<useconds_t>(round < 5 ? 200 : 2000));
     }
@@ -250,6 +259,18 @@ std::string PhaseProcess::takeOutput()
 void PhaseProcess::pause(bool stopped)
 {
     m_state->pause(stopped);
+}
+
+std::vector<UniqueFd> PhaseProcess::processFds()
+{
+    std::vector<UniqueFd> fds;
+    for (const pid_t process : m_state->processesOf(m_pid, m_uid)) {
+        UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+        if (fd.valid()) {
+            fds.push_back(std::move(fd));
+        }
+    }
+    return fds;
 }
 
 std::string ArmExit::describe() const

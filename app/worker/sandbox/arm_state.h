@@ -36,6 +36,8 @@ public:
     /// if that fails.
     void killPhase(std::int64_t pid, unsigned uid);
     void pause(bool stopped) const;
+    /// What killPhase would kill, as the host numbers it.
+    [[nodiscard]] std::vector<pid_t> processesOf(std::int64_t pid, unsigned uid) const;
     void stopAll();
 
     process::Child sandbox;
@@ -77,6 +79,7 @@ public:
     void kill() override;
     std::string takeOutput() override;
     void pause(bool stopped) override;
+    [[nodiscard]] std::vector<UniqueFd> processFds() override;
 
 private:
     std::shared_ptr<ArmState> m_state;

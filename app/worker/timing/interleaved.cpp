@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace lathe::worker {
 namespace {
@@ -22,6 +25,41 @@ constexpr int kMaxCallsPerSample = 10'000;
 constexpr int kCheckEvery = 4; ///< rounds between looks at the interval
 constexpr double kNs = 1e9;
 
+/// Lets one arm run at a time. After a parallel region the threads of an OpenMP team spin for
+/// milliseconds in wait of the next: on the cores where the next arm is measured. Everything that
+/// was stopped runs again when this goes.
+class OneAtATime
+{
+public:
+    explicit OneAtATime(const std::vector<TimedArm>& arms)
+    {
+        for (const TimedArm& arm : arms) {
+            m_processes.push_back(arm.process->processFds());
+        }
+        for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+            signal(arm, SIGSTOP);
+        }
+    }
+    ~OneAtATime()
+    {
+        for (std::size_t arm = 0; arm < m_processes.size(); ++arm) {
+            signal(arm, SIGCONT);
+        }
+    }
+    OneAtATime(const OneAtATime&) = delete;
+    OneAtATime& operator=(const OneAtATime&) = delete;
+
+    void signal(std::size_t arm, int number) const
+    {
+        for (const UniqueFd& process : m_processes[arm]) {
+            ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+        }
+    }
+
+private:
+    std::vector<std::vector<UniqueFd>> m_processes;
+};
+
 class Interleaved
 {
 public:
@@ -30,6 +68,7 @@ public:
         , m_plan(plan)
         , m_cancelFd(cancelFd)
         , m_random(plan.seed)
+        , m_running(arms)
         , m_nullNs(arms.size(), 0.0)
         , m_calls(arms.size(), 1)
         , m_rotation(arms.size(), 0)
@@ -42,6 +81,7 @@ public:
     Result<void> warmUp(std::size_t arm)
     {
         std::vector<double> nulls;
+        m_running.signal(arm, SIGCONT);
         for (int i = 0; i < kNullCalls; ++i) {
             const auto reply = call(arm, ArmWriter(ArmMessage::Null), ArmMessage::Ok, 10);
             if (!reply) {
@@ -128,6 +168,14 @@ private:
     /// Microseconds per call of one sample.
     Result<double> sample(std::size_t arm)
     {
+        m_running.signal(arm, SIGCONT);
+        auto us = measure(arm);
+        m_running.signal(arm, SIGSTOP);
+        return us;
+    }
+
+    Result<double> measure(std::size_t arm)
+    {
         const int calls = m_calls[arm];
         if (calls > 1) {
             // Others ran since: one call outside the clock wakes this arm's threads and brings its
@@ -202,6 +250,7 @@ private:
     const TimingPlan& m_plan;
     int m_cancelFd;
     std::mt19937_64 m_random;
+    OneAtATime m_running;
     std::vector<double> m_nullNs;
     std::vector<int> m_calls;
     std::vector<std::size_t> m_rotation;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lathe/base/result.h>
+#include <lathe/base/unique_fd.h>
 #include <lathe/protocol/arm_wire.h>
 #include <lathe/worker/sandbox.h>
 
@@ -79,6 +80,9 @@ public:
     /// Stops or continues every process of the arm's sandbox (SIGSTOP/SIGCONT), so that it cannot
     /// disturb timing.
     virtual void pause(bool stopped) = 0;
+    /// Descriptors of this phase's process and of what it started and is alive now (pidfd_open), so
+    /// that it can be stopped for a moment at the cost of one system call. Takes milliseconds.
+    [[nodiscard]] virtual std::vector<UniqueFd> processFds() { return {}; }
 };
 
 /// One sandbox with its zygote, which has imported torch. Destruction kills the sandbox's pid
