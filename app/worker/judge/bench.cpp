@@ -81,6 +81,12 @@ private:
         plan.callTimeoutSeconds = m_plan.forwardTimeoutSeconds;
         plan.seed = secretSeed();
         plan.deviceEvents = m_plan.deviceEvents;
+        if (plan.deviceEvents) {
+            // The queue ahead of the clock must hold a whole sample, and a GPU has no threads to
+            // wake.
+            plan.sampleSeconds = 0.002;
+            plan.leadSeconds = 0;
+        }
         plan.privateCopies = m_plan.privateCopies;
         return plan;
     }

@@ -27,21 +27,41 @@ Stop errorStop(const Error& error)
     return {Verdict::Refused, error.message, error.detail, false, error};
 }
 
-/// Everything in the background stands still while this lives.
+/// Everything in the background stands still while this lives, and all of the given sandboxes but
+/// the processes that the timing itself lets run.
 class Quiet
 {
 public:
-    explicit Quiet(Workshop& workshop)
+    explicit Quiet(Workshop& workshop, std::vector<CandidateArm*> sandboxes = {})
         : m_workshop(workshop)
+        , m_sandboxes(std::move(sandboxes))
     {
-        m_workshop.pauseBackground(true);
+        std::erase(m_sandboxes, nullptr);
+        pause(true);
     }
-    ~Quiet() { m_workshop.pauseBackground(false); }
+    ~Quiet() { pause(false); }
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
 
 private:
+    void pause(bool stopped)
+    {
+        m_workshop.pauseBackground(stopped);
+        for (CandidateArm* sandbox : m_sandboxes) {
+            sandbox->host().pause(stopped);
+        }
+    }
+
     Workshop& m_workshop;
+    std::vector<CandidateArm*> m_sandboxes;
+};
+
+/// Ends when nobody waits for it.
+struct Retiring
+{
+    Workshop& workshop;
+    std::unique_ptr<CandidateArm::Loaded> loaded;
+    ~Retiring() { workshop.retire(std::move(loaded)); }
 };
 
 } // namespace
@@ -162,16 +182,17 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
     arms.compiled = readyCompiled(variant, true);
     arms.parent = parentProcess(variant);
     auto main = m_candidate->main(variant, cancelFd(), m_ledger);
-    auto twin = m_candidate->load(variant, "aa", cancelFd(), m_ledger);
-    if (!main || !twin) {
-        const Stop& stop = !main ? main.error() : twin.error();
+    auto loaded = m_candidate->load(variant, "aa", cancelFd(), m_ledger);
+    Retiring twin{m_workshop, loaded ? std::move(*loaded) : nullptr};
+    if (!main || !loaded) {
+        const Stop& stop = !main ? main.error() : loaded.error();
         if (!stop.error) {
             m_board->fail(gate, variant.name(), stop.reason, "{}", {});
         }
         return tl::unexpected(stop);
     }
     arms.candidate = (*main)->process.get();
-    arms.twin = (*twin)->process.get();
+    arms.twin = twin.loaded->process.get();
 
     BenchPlan plan;
     plan.tier = m_request.tier;
@@ -196,7 +217,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
         if (!lock) {
             return tl::unexpected(errorStop(lock.error()));
         }
-        const Quiet quiet(m_workshop);
+        const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
         outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
         if (outcome && full() && !m_device->cuda) {
             addLimit(variant, outcome->candidateUs);

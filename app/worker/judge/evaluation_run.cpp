@@ -285,7 +285,10 @@ Result<protocol::EvaluateDone> EvaluationRun::finish(Verdict verdict, std::strin
     if (m_parent) {
         m_workshop.keep(std::move(m_parent));
     }
-    m_candidate.reset();
+    if (m_device->cuda) {
+        m_candidate.reset(); // gone before the device is asked whether it is well
+    }
+    m_workshop.retire(std::move(m_candidate));
     checkDevice(verdict);
     m_done.compilerSeconds = m_ledger.compilerSeconds;
     m_done.armSeconds = m_ledger.armSeconds;
@@ -340,6 +343,7 @@ Result<protocol::EvaluateDone> EvaluationRun::evaluate()
     if (auto opened = open(); !opened) {
         return tl::unexpected(opened.error());
     }
+    m_workshop.endRetired();
     m_workshop.ensureWaiting(*m_device);
     stage("build", "building");
     const auto built = build(*m_request.candidate, true);

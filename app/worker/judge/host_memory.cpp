@@ -72,6 +72,11 @@ public:
     }
     Result<void> poison(std::uint32_t pattern) override
     {
+        const std::uint32_t byte = pattern & 0xffu;
+        if (pattern == byte * 0x01010101u) {
+            std::memset(m_data, static_cast<int>(byte), m_bytes);
+            return {};
+        }
         const std::uint64_t words = m_bytes / 4;
         for (std::uint64_t i = 0; i < words; ++i) {
             std::memcpy(m_data + 4 * i, &pattern, 4);

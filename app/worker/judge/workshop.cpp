@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMostTasks = 2;
 constexpr std::size_t kMostKept = 2;
+/// Importing torch takes seconds; with two, an edit that follows at once does not wait for it.
+constexpr std::size_t kMostWaiting = 2;
 
 std::string cpuText(int cores)
 {
@@ -40,9 +42,10 @@ Workshop::Workshop(const Sandbox& sandbox, Builder& builder, JudgeSettings setti
 
 Workshop::~Workshop()
 {
+    endRetired();
     m_kept.clear();
     for (const auto& [name, device] : m_devices) {
-        device->waiting.reset();
+        device->waiting.clear();
     }
     m_tasks.clear();
 }
@@ -114,6 +117,7 @@ Result<OpenTask*> Workshop::openTask(const protocol::EvaluateRequest& request, D
 
 void Workshop::closeTask(const OpenTask* task)
 {
+    endRetired();
     // Kept candidates are loaded for variants of some task; dropping them all is simpler than
     // knowing whose.
     m_kept.clear();
@@ -122,29 +126,32 @@ void Workshop::closeTask(const OpenTask* task)
 
 void Workshop::ensureWaiting(Device& device)
 {
-    if (device.waiting && device.waiting->host().alive()) {
-        return;
+    std::erase_if(device.waiting, [](const auto& one) { return !one->host().alive(); });
+    if (device.waiting.empty()) {
+        startWaiting(device);
     }
-    device.waiting.reset();
+}
+
+void Workshop::startWaiting(Device& device)
+{
     auto started = CandidateArm::start(m_sandbox, device.arm, freshFolder("candidate"));
     if (started) {
-        device.waiting = std::move(*started);
+        device.waiting.push_back(std::move(*started));
     }
 }
 
 Result<std::unique_ptr<CandidateArm>> Workshop::takeWaiting(Device& device)
 {
-    std::unique_ptr<CandidateArm> taken;
-    if (device.waiting && device.waiting->host().alive()) {
-        taken = std::move(device.waiting);
-    } else {
-        auto started = CandidateArm::start(m_sandbox, device.arm, freshFolder("candidate"));
-        if (!started) {
-            return tl::unexpected(started.error());
-        }
-        taken = std::move(*started);
+    std::erase_if(device.waiting, [](const auto& one) { return !one->host().alive(); });
+    if (device.waiting.empty()) {
+        return CandidateArm::start(m_sandbox, device.arm, freshFolder("candidate"));
     }
-    ensureWaiting(device);
+    auto ready = std::find_if(device.waiting.begin(), device.waiting.end(), [](const auto& one) {
+        return one->host().ready();
+    });
+    ready = ready == device.waiting.end() ? device.waiting.begin() : ready;
+    auto taken = std::move(*ready);
+    device.waiting.erase(ready);
     return taken;
 }
 
@@ -168,16 +175,51 @@ void Workshop::keep(std::unique_ptr<CandidateArm> candidate)
     std::erase_if(m_kept, [&](const auto& kept) { return kept->key() == candidate->key(); });
     m_kept.insert(m_kept.begin(), std::move(candidate));
     if (m_kept.size() > kMostKept) {
+        retire(std::move(m_kept.back()));
         m_kept.pop_back();
     }
 }
 
+void Workshop::retire(std::unique_ptr<CandidateArm> candidate)
+{
+    if (candidate) {
+        m_retired.push_back(std::move(candidate));
+    }
+}
+
+void Workshop::retire(std::unique_ptr<CandidateArm::Loaded> loaded)
+{
+    if (loaded) {
+        m_retiredLoads.push_back(std::move(loaded));
+    }
+}
+
+void Workshop::retire(std::unique_ptr<ArmProcess> process)
+{
+    if (process) {
+        m_retiredProcesses.push_back(std::move(process));
+    }
+}
+
+void Workshop::endRetired()
+{
+    m_retiredLoads.clear();
+    m_retiredProcesses.clear();
+    m_retired.clear();
+}
+
 void Workshop::pauseBackground(bool stopped)
 {
+    if (stopped) {
+        endRetired();
+    }
     for (const auto& [name, device] : m_devices) {
-        if (device->waiting) {
-            device->waiting->host().pause(stopped);
+        for (const auto& waiting : device->waiting) {
+            waiting->host().pause(stopped);
         }
+    }
+    for (const auto& kept : m_kept) {
+        kept->host().pause(stopped);
     }
     for (const auto& task : m_tasks) {
         if (!stopped || !task->compilersQuiet()) {
@@ -188,8 +230,13 @@ void Workshop::pauseBackground(bool stopped)
 
 void Workshop::idle()
 {
+    endRetired();
     for (const auto& [name, device] : m_devices) {
         ensureWaiting(*device);
+        // One import at a time: the first is the one that is needed next.
+        if (device->waiting.size() < kMostWaiting && device->waiting.back()->host().ready()) {
+            startWaiting(*device);
+        }
     }
     // Preparing is a chain of short questions to arms: a short nap between them is what makes it go
     // on, short enough not to be felt by a request that comes now.

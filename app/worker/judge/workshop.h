@@ -33,7 +33,7 @@ public:
         ArmSettings arm;
         std::unique_ptr<CudaDevice> cuda; ///< null: the CPU
         std::unique_ptr<MemorySpace> memory;
-        std::unique_ptr<CandidateArm> waiting;
+        std::vector<std::unique_ptr<CandidateArm>> waiting; ///< the next one to be used first
         std::string quarantine; ///< why nothing runs on it any more; empty: it is well
     };
     /// The device of a request, opened at first use.
@@ -41,11 +41,16 @@ public:
     Result<OpenTask*> openTask(const protocol::EvaluateRequest& request, Device& device);
     /// Starts a waiting sandbox when there is none.
     void ensureWaiting(Device& device);
-    /// The waiting sandbox; the next one is started at once.
+    /// The waiting sandbox that is ready first; background work starts the next.
     Result<std::unique_ptr<CandidateArm>> takeWaiting(Device& device);
     /// A kept candidate with that content, or null. It has to be given back with keep().
     std::unique_ptr<CandidateArm> takeKept(const std::string& key);
     void keep(std::unique_ptr<CandidateArm> candidate);
+    /// Ends these when nobody waits for a verdict, at the latest before the next evaluation.
+    void retire(std::unique_ptr<CandidateArm> candidate);
+    void retire(std::unique_ptr<CandidateArm::Loaded> loaded);
+    void retire(std::unique_ptr<ArmProcess> process);
+    void endRetired();
     /// Stops or continues all that works in the background on the device's machine.
     void pauseBackground(bool stopped);
     void closeTask(const OpenTask* task);
@@ -61,6 +66,8 @@ public:
     std::filesystem::path freshFolder(const std::string& kind);
 
 private:
+    void startWaiting(Device& device);
+
     const Sandbox& m_sandbox;
     Builder& m_builder;
     JudgeSettings m_settings;
@@ -72,6 +79,9 @@ private:
     // first.
     std::vector<std::unique_ptr<OpenTask>> m_tasks; ///< most recently used first
     std::vector<std::unique_ptr<CandidateArm>> m_kept;
+    std::vector<std::unique_ptr<CandidateArm>> m_retired;
+    std::vector<std::unique_ptr<CandidateArm::Loaded>> m_retiredLoads;
+    std::vector<std::unique_ptr<ArmProcess>> m_retiredProcesses;
 };
 
 } // namespace lathe::worker

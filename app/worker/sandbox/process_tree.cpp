@@ -26,6 +26,18 @@ std::string readSmall(const std::string& path)
     return bytes > 0 ? std::string(buffer.data(), static_cast<std::size_t>(bytes)) : std::string();
 }
 
+std::string readWhole(const std::string& path)
+{
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    std::array<char, 4096> buffer;
+    for (ssize_t bytes = 0;
+         fd.valid() && (bytes = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+        text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    }
+    return text;
+}
+
 std::optional<TreeProcess> readStat(pid_t pid)
 {
     const std::string text = readSmall("/proc/" + std::to_string(pid) + "/stat");
@@ -95,6 +107,45 @@ std::vector<TreeProcess> allProcesses()
     return all;
 }
 
+/// Through the kernel's own lists of children (CONFIG_PROC_CHILDREN): the cost follows the size of
+/// the tree, not of the machine. Empty where the kernel has no such lists.
+std::vector<TreeProcess> walkChildren(pid_t root)
+{
+    std::vector<TreeProcess> found;
+    std::vector<pid_t> open{root};
+    while (!open.empty()) {
+        const pid_t pid = open.back();
+        open.pop_back();
+        auto process = readStat(pid);
+        if (!process) {
+            continue;
+        }
+        found.push_back(*process);
+        const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+        DIR* folder = ::opendir(tasks.c_str());
+        if (folder == nullptr) {
+            continue;
+        }
+        while (const dirent* entry =
+                   ::readdir(folder)) { // NOLINT(concurrency-mt-unsafe): our own stream
+            if (entry->d_name[0] == '.') {
+                continue;
+            }
+            std::istringstream children(readWhole(tasks + "/" + entry->d_name + "/children"));
+            for (pid_t child = 0; children >> child;) {
+                open.push_back(child);
+            }
+        }
+        ::closedir(folder);
+    }
+    return found;
+}
+
+bool kernelListsChildren()
+{
+    return ::access("/proc/thread-self/children", R_OK) == 0;
+}
+
 } // namespace
 
 std::vector<TreeProcess> subtree(const std::vector<TreeProcess>& tree, pid_t pid)
@@ -118,7 +169,7 @@ std::vector<TreeProcess> subtree(const std::vector<TreeProcess>& tree, pid_t pid
 
 std::vector<TreeProcess> processesBelow(pid_t root)
 {
-    auto found = subtree(allProcesses(), root);
+    auto found = kernelListsChildren() ? walkChildren(root) : subtree(allProcesses(), root);
     for (TreeProcess& process : found) {
         readStatus(process);
     }

@@ -178,14 +178,14 @@ private:
     {
         const int calls = m_calls[arm];
         if (calls > 1) {
-            // Others ran since: one call outside the clock wakes this arm's threads and brings its
-            // data back.
+            const int lead =
+                std::max(1, static_cast<int>(calls * m_plan.leadSeconds / m_plan.sampleSeconds));
             const auto led = call(arm,
                                   ArmWriter(ArmMessage::Time)
                                       .integers(FieldTag::Ints, m_arms[arm].setIds)
-                                      .integer(FieldTag::Int, 1),
+                                      .integer(FieldTag::Int, lead),
                                   ArmMessage::Timed,
-                                  m_plan.callTimeoutSeconds);
+                                  m_plan.callTimeoutSeconds * lead);
             if (!led) {
                 return tl::unexpected(led.error());
             }

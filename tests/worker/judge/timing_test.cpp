@@ -52,7 +52,7 @@ TEST(Interleaved, TakesTheNullCallOffAndBatchesShortCalls)
     for (const double us : samples->samplesUs[1]) {
         EXPECT_NEAR(us, 5000, 1e-9);
     }
-    EXPECT_EQ(fast.last->integer(FieldTag::Int), 200) << "2 ms of 10 us calls";
+    EXPECT_EQ(fast.last->integer(FieldTag::Int), 500) << "5 ms of 10 us calls";
     EXPECT_EQ(slow.last->integer(FieldTag::Int), 1);
     EXPECT_EQ(samples->discarded[0], 3);
 }
@@ -83,8 +83,8 @@ TEST(Interleaved, TwinsGetTheSameNumberOfCalls)
     auto other = armTaking(40'000);
     const std::vector<TimedArm> arms{{"one", &one, {0}, 2, -1}, {"other", &other, {0}, 2, 0}};
     ASSERT_TRUE(timeInterleaved(arms, {}, -1));
-    EXPECT_EQ(one.last->integer(FieldTag::Int), 200);
-    EXPECT_EQ(other.last->integer(FieldTag::Int), 200);
+    EXPECT_EQ(one.last->integer(FieldTag::Int), 500);
+    EXPECT_EQ(other.last->integer(FieldTag::Int), 500);
 }
 
 TEST(Interleaved, SaysWhichArmFailed)

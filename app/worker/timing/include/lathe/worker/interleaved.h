@@ -34,7 +34,10 @@ struct TimingPlan
     int maxRounds = 400;
     double minSeconds = 0;        ///< sampled at least that long in all
     double capSeconds = 0.4;      ///< of sampling in all arms together, once minRounds are done
-    double sampleSeconds = 0.002; ///< a sample holds as many calls as this takes
+    double sampleSeconds = 0.005; ///< a sample holds as many calls as this takes
+    /// Calls outside the clock before each sample, as many as this takes: after others have run, an
+    /// arm's threads sleep and caches and branch predictors are theirs.
+    double leadSeconds = 0.003;
     double maxNoisePercent =
         1;                 ///< half-width of every ratio to the focus arm at which sampling ends
     std::size_t focus = 0; ///< index of the arm that the others are compared with
