@@ -24,6 +24,8 @@ constexpr int kNullCalls = 15;
 constexpr int kMaxCallsPerSample = 10'000;
 constexpr int kCheckEvery = 4; ///< rounds between looks at the interval
 constexpr double kNs = 1e9;
+/// Waking up costs a call about a millisecond; longer calls are not led in by another one.
+constexpr double kLongCallSeconds = 0.05;
 
 /// Lets one arm run at a time. After a parallel region the threads of an OpenMP team spin for
 /// milliseconds in wait of the next: on the cores where the next arm is measured. Everything that
@@ -71,6 +73,7 @@ public:
         , m_running(arms)
         , m_nullNs(arms.size(), 0.0)
         , m_calls(arms.size(), 1)
+        , m_leadSingle(arms.size(), 0)
         , m_rotation(arms.size(), 0)
     {
         m_out.samplesUs.resize(arms.size());
@@ -107,6 +110,7 @@ public:
                 const double wanted = std::ceil(m_plan.sampleSeconds / std::max(best, 1e-7));
                 m_calls[arm] = static_cast<int>(
                     std::clamp(wanted, 1.0, static_cast<double>(kMaxCallsPerSample)));
+                m_leadSingle[arm] = m_plan.leadSeconds > 0 && best < kLongCallSeconds;
             }
         }
         return {};
@@ -177,7 +181,7 @@ private:
     Result<double> measure(std::size_t arm)
     {
         const int calls = m_calls[arm];
-        if (calls > 1) {
+        if (calls > 1 || m_leadSingle[arm]) {
             const int lead =
                 std::max(1, static_cast<int>(calls * m_plan.leadSeconds / m_plan.sampleSeconds));
             const auto led = call(arm,
@@ -253,6 +257,7 @@ private:
     OneAtATime m_running;
     std::vector<double> m_nullNs;
     std::vector<int> m_calls;
+    std::vector<char> m_leadSingle; ///< a sample of one call is led in as well
     std::vector<std::size_t> m_rotation;
     TimingSamples m_out;
 };
