@@ -7,6 +7,7 @@
 #include <lathe/base/clock.h>
 #include <lathe/worker/conditions.h>
 #include <lathe/worker/device_lock.h>
+#include <lathe/worker/one_at_a_time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -289,37 +290,46 @@ void EvaluationRun::profile()
         return;
     }
     stage("profile", "tracing " + variant.name());
-    const auto trace = [&](const std::string& arm, ArmProcess* process) {
-        if (process == nullptr || m_cancel.cancelled()) {
-            return;
+    std::vector<std::pair<std::string, ArmProcess*>> arms;
+    if (m_candidate) {
+        auto main = m_candidate->main(variant, cancelFd(), m_ledger);
+        if (main) {
+            arms.emplace_back("candidate", (*main)->process.get());
         }
+    }
+    if (full() && variant.eager() != nullptr) {
+        arms.emplace_back("eager", variant.eager());
+    }
+    for (CompiledVariant* compiled :
+         full() ? readyCompiled(variant, false) : std::vector<CompiledVariant*>()) {
+        arms.emplace_back(compiled->name(), compiled->process());
+    }
+    const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
+    std::vector<ArmProcess*> processes;
+    for (const auto& [name, process] : arms) {
+        processes.push_back(process);
+    }
+    const OneAtATime turns(processes);
+    for (std::size_t i = 0; i < arms.size() && !m_cancel.cancelled(); ++i) {
+        const auto& [name, process] = arms[i];
+        turns.run(i);
         auto found = traceArm(*process,
-                              arm,
+                              name,
                               variant.name(),
                               kCalls,
                               m_request.task.forwardTimeoutSeconds,
                               m_sink,
                               cancelFd(),
                               m_ledger);
+        turns.stop(i);
         if (!found) {
-            warning("no timeline of " + arm + ": " + found.error().message);
-            return;
+            warning("no timeline of " + name + ": " + found.error().message);
+            continue;
         }
-        if (arm == "candidate") {
+        if (name == "candidate") {
             m_evidence.update(*found);
         }
-        m_evidence["arms"][arm] = std::move(*found);
-    };
-    const Quiet quiet(m_workshop);
-    if (m_candidate) {
-        auto main = m_candidate->main(variant, cancelFd(), m_ledger);
-        trace("candidate", main ? (*main)->process.get() : nullptr);
-    }
-    if (full()) {
-        trace("eager", variant.eager());
-        for (CompiledVariant* compiled : readyCompiled(variant, false)) {
-            trace(compiled->name(), compiled->process());
-        }
+        m_evidence["arms"][name] = std::move(*found);
     }
 }
 

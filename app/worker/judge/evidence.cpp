@@ -103,6 +103,20 @@ Result<nlohmann::json> traceArm(ArmProcess& process,
     std::vector<double> seconds;
     {
         const Stopwatch watch(ledger.armSeconds);
+        // As in the timing, the calls that count come after others that wake the arm up.
+        constexpr int kLeadCalls = 2;
+        const auto led = process.call(ArmWriter(ArmMessage::Time)
+                                          .integers(FieldTag::Ints, {0})
+                                          .integer(FieldTag::Int, kLeadCalls),
+                                      {},
+                                      timeoutSeconds * kLeadCalls,
+                                      cancelFd);
+        if (!led) {
+            return tl::unexpected(led.error());
+        }
+        if (auto right = expectReply(*led, ArmMessage::Timed); !right) {
+            return tl::unexpected(right.error());
+        }
         const auto reply = process.call(
             ArmWriter(ArmMessage::Trace).integer(FieldTag::Int, 0).integer(FieldTag::Int2, calls),
             {},

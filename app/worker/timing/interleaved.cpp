@@ -3,15 +3,13 @@
 #include <lathe/base/clock.h>
 #include <lathe/stats/stats.h>
 #include <lathe/worker/interleaved.h>
+#include <lathe/worker/one_at_a_time.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <numeric>
 #include <random>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace lathe::worker {
 namespace {
@@ -27,40 +25,14 @@ constexpr double kNs = 1e9;
 /// Waking up costs a call about a millisecond; longer calls are not led in by another one.
 constexpr double kLongCallSeconds = 0.05;
 
-/// Lets one arm run at a time. After a parallel region the threads of an OpenMP team spin for
-/// milliseconds in wait of the next: on the cores where the next arm is measured. Everything that
-/// was stopped runs again when this goes.
-class OneAtATime
+std::vector<ArmProcess*> processesOf(const std::vector<TimedArm>& arms)
 {
-public:
-    explicit OneAtATime(const std::vector<TimedArm>& arms)
-    {
-        for (const TimedArm& arm : arms) {
-            m_processes.push_back(arm.process->processFds());
-        }
-        for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-            signal(arm, SIGSTOP);
-        }
+    std::vector<ArmProcess*> processes;
+    for (const TimedArm& arm : arms) {
+        processes.push_back(arm.process);
     }
-    ~OneAtATime()
-    {
-        for (std::size_t arm = 0; arm < m_processes.size(); ++arm) {
-            signal(arm, SIGCONT);
-        }
-    }
-    OneAtATime(const OneAtATime&) = delete;
-    OneAtATime& operator=(const OneAtATime&) = delete;
-
-    void signal(std::size_t arm, int number) const
-    {
-        for (const UniqueFd& process : m_processes[arm]) {
-            ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
-        }
-    }
-
-private:
-    std::vector<std::vector<UniqueFd>> m_processes;
-};
+    return processes;
+}
 
 class Interleaved
 {
@@ -70,7 +42,7 @@ public:
         , m_plan(plan)
         , m_cancelFd(cancelFd)
         , m_random(plan.seed)
-        , m_running(arms)
+        , m_turns(processesOf(arms))
         , m_nullNs(arms.size(), 0.0)
         , m_calls(arms.size(), 1)
         , m_leadSingle(arms.size(), 0)
@@ -84,7 +56,7 @@ public:
     Result<void> warmUp(std::size_t arm)
     {
         std::vector<double> nulls;
-        m_running.signal(arm, SIGCONT);
+        m_turns.run(arm);
         for (int i = 0; i < kNullCalls; ++i) {
             const auto reply = call(arm, ArmWriter(ArmMessage::Null), ArmMessage::Ok, 10);
             if (!reply) {
@@ -172,9 +144,9 @@ private:
     /// Microseconds per call of one sample.
     Result<double> sample(std::size_t arm)
     {
-        m_running.signal(arm, SIGCONT);
+        m_turns.run(arm);
         auto us = measure(arm);
-        m_running.signal(arm, SIGSTOP);
+        m_turns.stop(arm);
         return us;
     }
 
@@ -254,7 +226,7 @@ private:
     const TimingPlan& m_plan;
     int m_cancelFd;
     std::mt19937_64 m_random;
-    OneAtATime m_running;
+    OneAtATime m_turns;
     std::vector<double> m_nullNs;
     std::vector<int> m_calls;
     std::vector<char> m_leadSingle; ///< a sample of one call is led in as well

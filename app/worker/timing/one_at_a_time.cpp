@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#include <lathe/worker/one_at_a_time.h>
+
+#include <csignal>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace lathe::worker {
+
+OneAtATime::OneAtATime(const std::vector<ArmProcess*>& arms)
+{
+    for (ArmProcess* arm : arms) {
+        m_processes.push_back(arm->processFds());
+    }
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+        stop(arm);
+    }
+}
+
+OneAtATime::~OneAtATime()
+{
+    for (std::size_t arm = 0; arm < m_processes.size(); ++arm) {
+        run(arm);
+    }
+}
+
+void OneAtATime::run(std::size_t arm) const
+{
+    signal(arm, SIGCONT);
+}
+
+void OneAtATime::stop(std::size_t arm) const
+{
+    signal(arm, SIGSTOP);
+}
+
+void OneAtATime::signal(std::size_t arm, int number) const
+{
+    for (const UniqueFd& process : m_processes[arm]) {
+        ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+    }
+}
+
+} // namespace lathe::worker
