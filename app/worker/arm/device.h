@@ -14,6 +14,13 @@
 
 namespace lathe::arm {
 
+struct DeviceTime
+{
+    double seconds = -1; ///< negative: the device has no events
+    bool starved =
+        false; ///< the host queued for longer than the device was held up: gaps are in it
+};
+
 /// The memory, clock and activity trace of the device that a phase works on. One per phase process,
 /// made after the fork, used from the phase's only control thread. No function throws.
 class Device
@@ -40,10 +47,9 @@ public:
     /// Streams over that many bytes so that the caches hold nothing of earlier calls.
     virtual Result<void> flush(std::uint64_t bytes) = 0;
 
-    /// Event timing: seconds of device work queued between the two marks. Negative where the device
-    /// has no events.
+    /// Event timing of the device work that is queued between the two marks.
     virtual Result<void> markStart() = 0;
-    virtual Result<double> markStop() = 0;
+    virtual Result<DeviceTime> markStop() = 0;
 
     /// Activity trace of the device alone (CUPTI); operators and native calls are recorded
     /// elsewhere. The spans that come back are complete and in CLOCK_MONOTONIC. The CPU has none.

@@ -188,7 +188,7 @@ Outcome<Reply> Phase::time(const ArmReader& request)
         return tl::unexpected(timing.error());
     std::vector<double> seconds{timing->totalSeconds};
     if (timing->eventSeconds >= 0)
-        seconds.push_back(timing->eventSeconds);
+        seconds.insert(seconds.end(), {timing->eventSeconds, timing->starved ? 1.0 : 0.0});
     ArmWriter writer(ArmMessage::Timed);
     writer.floats(FieldTag::Floats, seconds);
     return Reply{std::move(writer), {}};

@@ -82,9 +82,10 @@ private:
         plan.seed = secretSeed();
         plan.deviceEvents = m_plan.deviceEvents;
         if (plan.deviceEvents) {
-            // The queue ahead of the clock must hold a whole sample, and a GPU has no threads to
-            // wake.
-            plan.sampleSeconds = 0.002;
+            // A whole sample is queued before the first call starts: short enough for the delay to
+            // cover what the host needs for that, at tens of microseconds a call. Events resolve
+            // half a microsecond, and a GPU has no threads to wake.
+            plan.sampleSeconds = 0.0005;
             plan.leadSeconds = 0;
         }
         plan.privateCopies = m_plan.privateCopies;

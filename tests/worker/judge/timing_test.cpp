@@ -101,6 +101,31 @@ TEST(Interleaved, SaysWhichArmFailed)
     EXPECT_EQ(samples.error().error.message, "broken");
 }
 
+TEST(Interleaved, RepeatsSamplesInWhichTheDeviceStarved)
+{
+    int asked = 0;
+    FakeArmProcess process([&](ArmMessage message) {
+        // Every second sample waited for its host and reads ten times the time.
+        const bool starved = message == ArmMessage::Time && ++asked % 2 == 0;
+        return message == ArmMessage::Time
+                   ? ArmWriter(ArmMessage::Timed)
+                         .floats(FieldTag::Floats, {1.0, starved ? 0.1 : 0.01, starved ? 1.0 : 0.0})
+                   : ArmWriter(ArmMessage::Ok);
+    });
+    process.roundTripNs = [](FakeArmProcess&) { return std::int64_t{20'000'000}; };
+    TimingPlan plan;
+    plan.deviceEvents = true;
+    plan.leadSeconds = 0;
+    plan.maxRounds = 8;
+    const auto samples = timeInterleaved({{"a", &process, {0}}}, plan, -1);
+    ASSERT_TRUE(samples);
+    ASSERT_EQ(samples->samplesUs[0].size(), 8u);
+    for (const double us : samples->samplesUs[0]) {
+        EXPECT_NEAR(us, 10'000, 1e-6);
+    }
+    EXPECT_GE(samples->discarded[0], 8) << "one of two";
+}
+
 TEST(TimingRow, SummarisesSamples)
 {
     const auto row = timingRow("eager", "v", {}, {1, 2, 3, 4, 5}, 2);

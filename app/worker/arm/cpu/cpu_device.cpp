@@ -109,7 +109,7 @@ public:
     Result<void> synchronise() override { return {}; }
     Result<void> flush(std::uint64_t bytes) override { return m_flusher.run(bytes); }
     Result<void> markStart() override { return {}; }
-    Result<double> markStop() override { return -1.0; }
+    Result<DeviceTime> markStop() override { return DeviceTime(); }
     Result<void> startTrace() override { return {}; }
     Result<std::vector<Span>> stopTrace() override { return std::vector<Span>(); }
 

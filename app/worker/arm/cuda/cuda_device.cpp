@@ -143,13 +143,14 @@ public:
         return {};
     }
 
-    Result<double> markStop() override
+    Result<DeviceTime> markStop() override
     {
         if (auto ok = step(m_api.cuEventRecord(m_stop, nullptr), "record an event"); !ok) {
             return tl::unexpected(ok.error());
         }
         const double queueNs =
             std::chrono::duration<double, std::nano>(Clock::now() - m_queuedFrom).count();
+        const bool starved = queueNs > m_delayNs;
         m_delayNs = std::clamp(
             std::max(m_delayNs * 0.98, queueNs * kDelayMargin), kFirstDelayNs, kLongestDelayNs);
         if (auto ok = step(m_api.cuEventSynchronize(m_stop), "GPU work"); !ok) {
@@ -161,7 +162,7 @@ public:
             !ok) {
             return tl::unexpected(ok.error());
         }
-        return static_cast<double>(milliseconds) * 1e-3;
+        return DeviceTime{static_cast<double>(milliseconds) * 1e-3, starved};
     }
 
     Result<void> startTrace() override

@@ -61,6 +61,7 @@ struct Timing
 {
     double totalSeconds = 0;
     double eventSeconds = -1; ///< negative: the device has no events
+    bool starved = false;     ///< see DeviceTime
 };
 
 struct TraceResult

@@ -245,7 +245,8 @@ ModelHost::time(const std::vector<std::int64_t>& sets, std::int64_t calls, std::
     auto events = m_state->device.markStop();
     if (!events)
         return failure("forward", events.error());
-    timing.eventSeconds = *events;
+    timing.eventSeconds = events->seconds;
+    timing.starved = events->starved;
     if (auto synced = m_state->device.synchronise(); !synced)
         return failure("forward", synced.error());
     timing.totalSeconds = static_cast<double>(monotonicNs() - startNs) * 1e-9;

@@ -64,7 +64,8 @@ enum class ArmMessage : std::uint16_t {
     ///< Ints per output: index of the input it aliases or -1
     Time = 28, ///< Ints set ids to rotate over, Int calls, Int2 cache flush bytes before the first
                ///< call (0:
-    ///< warm). Reply Timed: Floats arm's own seconds [total, (cuda: event seconds of the calls)]
+    ///< warm). Reply Timed: Floats arm's own seconds [total, (cuda: event seconds of the calls, 1
+    ///< when the device waited for the host in between, else 0)]
     Null = 29,  ///< nothing: the round trip's calibration
     Trace = 30, ///< Int set id, Int2 calls. Reply Traced: fd 0 a memfd with Chrome trace JSON, Int
                 ///< bytes,
