@@ -127,7 +127,7 @@ std::string timeLaunches(const ChildWork& work)
             return "error " + seconds.error().message;
         }
         if (round >= 5) {
-            microseconds.push_back(*seconds * 1e6);
+            microseconds.push_back(seconds->seconds * 1e6);
         }
     }
     std::sort(microseconds.begin(), microseconds.end());
