@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include <lathe/base/intervals.h>
 #include <lathe/profile/trace.h>
 
 #include <algorithm>
@@ -76,16 +77,7 @@ std::int64_t Trace::busyNs(SpanCategory category) const
         for (std::size_t i = 0; i < lane.size(); ++i)
             if (lane.category[i] == category)
                 spans.emplace_back(lane.startNs[i], lane.startNs[i] + lane.durationNs[i]);
-    std::sort(spans.begin(), spans.end());
-    std::int64_t busy = 0;
-    std::int64_t coveredTo = INT64_MIN;
-    for (const auto& [start, end] : spans) {
-        if (end <= coveredTo)
-            continue;
-        busy += end - std::max(start, coveredTo);
-        coveredTo = end;
-    }
-    return busy;
+    return coveredLength(std::move(spans));
 }
 
 } // namespace lathe::profile

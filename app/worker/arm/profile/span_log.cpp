@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/span_log.h"
 
+#include <lathe/base/intervals.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <unistd.h>
@@ -48,13 +50,7 @@ double busySeconds(const std::vector<Span>& spans)
     for (const Span& span : spans)
         if (span.own)
             ranges.emplace_back(span.startNs, span.endNs);
-    std::sort(ranges.begin(), ranges.end());
-    std::int64_t busyNs = 0, coveredTo = ranges.empty() ? 0 : ranges.front().first;
-    for (const auto& [start, end] : ranges) {
-        busyNs += std::max<std::int64_t>(0, end - std::max(start, coveredTo));
-        coveredTo = std::max(coveredTo, end);
-    }
-    return static_cast<double>(busyNs) * 1e-9;
+    return static_cast<double>(coveredLength(std::move(ranges))) * 1e-9;
 }
 
 } // namespace lathe::arm
