@@ -185,7 +185,8 @@ private:
                                 + std::to_string(static_cast<int>(m_job.settings->timeoutSeconds))
                                 + " s";
             } else if (outcome->exitCode == 128 + SIGKILL) {
-                result.reason = "the compiler was killed: it went over the sandbox's memory limit";
+                result.reason = "the compiler was killed: it went over the sandbox's memory "
+                                "limit, or somebody else ended it";
             }
         }
         return result;

@@ -71,7 +71,12 @@ OpenTask::~OpenTask()
 
 bool OpenTask::alive() const
 {
-    return m_host->alive() && (!m_compilers || m_compilers->alive());
+    // A reference that somebody killed says nothing of the task: it is tried again, in a new
+    // sandbox.
+    const bool killed = std::any_of(m_variants.begin(), m_variants.end(), [](const auto& variant) {
+        return variant->killed();
+    });
+    return m_host->alive() && !killed && (!m_compilers || m_compilers->alive());
 }
 
 Result<void> OpenTask::waitForArms(double timeoutSeconds, int cancelFd)

@@ -5,6 +5,7 @@
 #include "reference_failure.h"
 #include "secret.h"
 
+#include <csignal>
 #include <cstdint>
 #include <numeric>
 
@@ -69,6 +70,8 @@ Result<bool> ReferenceVariant::advance(bool wait, int cancelFd, Ledger& ledger)
         // Whichever arm was being asked is the one that failed.
         ArmProcess* const asked = m_golden ? m_golden.get() : m_eager.get();
         m_refusal = referenceFailure(done.error(), m_variant.name, asked);
+        m_killed = done.error().code == ErrorCode::Protocol && asked != nullptr
+                   && asked->exitState().signal == SIGKILL;
         m_golden.reset();
         m_eager.reset();
         return tl::unexpected(*m_refusal);

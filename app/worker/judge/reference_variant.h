@@ -49,6 +49,8 @@ public:
     /// stay.
     Result<bool> advance(bool wait, int cancelFd, Ledger& ledger);
     [[nodiscard]] bool ready() const { return m_ready && m_script.done(); }
+    /// Refused because its process was killed, which may not be the task's doing.
+    [[nodiscard]] bool killed() const { return m_killed; }
     [[nodiscard]] std::string what() const { return m_script.what(); }
     /// Draws the sets anew (ids as given): advance() makes them.
     void redraw(const std::vector<std::int64_t>& sets);
@@ -107,6 +109,7 @@ private:
     CallScript m_script;
     bool m_ready = false;
     std::optional<Error> m_refusal;
+    bool m_killed = false;
     std::unique_ptr<ArmProcess> m_eager;
     std::unique_ptr<ArmProcess> m_golden;
     std::vector<protocol::ArmValue> m_initInputs;
