@@ -10,6 +10,15 @@
 #include <string>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/// The sandbox clears the environment, so that ASAN_OPTIONS would not arrive. Python and torch keep
+/// what they own until the end.
+extern "C" const char* __asan_default_options() // NOLINT(bugprone-reserved-identifier)
+{
+    return "detect_leaks=0";
+}
+#endif
+
 namespace {
 
 constexpr int kUsage = 2;

@@ -13,6 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A process that carries one of these reserves terabytes of addresses before it does anything.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitizedArms = true;
+#else
+constexpr bool kSanitizedArms = false;
+#endif
+
 class Arguments
 {
 public:
@@ -106,7 +113,9 @@ void addLimits(std::vector<std::string>& words,
     if (processes) {
         limit("nproc", static_cast<std::uint64_t>(std::max(options.maxProcesses, 1)));
     }
-    if (addressLimit && !options.gpu) { // CUDA reserves more addresses than any limit allows
+    // CUDA, too, reserves more addresses than any limit allows.
+    const bool reservesAddresses = options.gpu || (kSanitizedArms && options.purpose == "arm");
+    if (addressLimit && !reservesAddresses) {
         limit("as", options.memoryBytes);
     }
     words.emplace_back("--");
