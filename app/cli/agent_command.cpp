@@ -34,19 +34,18 @@ std::string absoluteProvider(const std::string& provider)
 int runAgentTask(const AgentCommandOptions& options)
 {
     Loop loop;
-    auto host = Host::open(loop, options);
-    if (!host)
-        return reportError(host.error(), Phase::Input, options.json);
-    auto task = (*host)->openTask(options.task);
-    if (!task)
-        return reportError(task.error(), Phase::Input, options.json);
+    auto opened = openTask(loop, options, options.task);
+    if (!opened)
+        return reportError(opened.error(), Phase::Input, options.json);
+    Host& host = *opened->host;
+    const session::TaskDetail& task = opened->task;
     session::AgentOptions agentOptions;
     agentOptions.provider = absoluteProvider(options.provider);
     agentOptions.maxTurns = options.turns;
     agentOptions.maxSeconds = options.maxSeconds;
     agentOptions.maxCost = options.cost;
     if (!options.from.empty()) {
-        auto from = (*host)->addSolution(*task, options.from, options.format);
+        auto from = host.addSolution(task, options.from, options.format);
         if (!from)
             return reportError(from.error(), Phase::Input, options.json);
         agentOptions.from = *from;
@@ -57,7 +56,7 @@ int runAgentTask(const AgentCommandOptions& options)
     if (replay && !options.json)
         Terminal::line("The model's words are recorded; every tool runs live on this machine.");
     auto outcome =
-        runAgent(**host, task->row.id, agentOptions, [&](const session::TrajectoryItem& item) {
+        runAgent(host, task.row.id, agentOptions, [&](const session::TrajectoryItem& item) {
             if (ndjson && !item.partial)
                 std::fputs((trajectoryJson(item) + "\n").c_str(), stderr);
             if (!options.json)
@@ -68,10 +67,12 @@ int runAgentTask(const AgentCommandOptions& options)
                            outcome.error().code == ErrorCode::Cancelled ? Phase::Work
                                                                         : Phase::Input,
                            options.json);
+    if (!outcome->problem.empty())
+        std::fprintf(stderr, "lathe: %s\n", outcome->problem.c_str());
     if (options.json) {
         nlohmann::ordered_json document = {{"schema", "lathe.agent/1"},
                                            {"run", outcome->run.run},
-                                           {"task", task->task.spec.key},
+                                           {"task", task.task.spec.key},
                                            {"provider", outcome->run.provider},
                                            {"replay", outcome->run.replay},
                                            {"stopReason", outcome->run.stopReason},
@@ -123,6 +124,8 @@ int runTrajectoryShow(const TrajectoryOptions& options)
         Terminal::line("\n]}");
         return kCorrect;
     }
+    if (items->empty())
+        Terminal::line("no step is recorded yet");
     TrajectoryPrinter printer(false);
     for (const agent::TrajectoryItem& item : *items)
         printer.print(item);

@@ -68,10 +68,11 @@ Result<AgentOutcome> runAgent(Host& host,
         return fail(ErrorCode::Cancelled, "Interrupted.");
     AgentOutcome outcome;
     outcome.run = **finished;
-    if (host.loop.interrupted())
-        return outcome;
+    // An interrupted run has made candidates as well.
     if (auto rows = candidatesOf(host, task, outcome.run.run))
         outcome.candidates = std::move(*rows);
+    else
+        outcome.problem = "The run's candidates cannot be listed: " + rows.error().message;
     outcome.best = bestOf(host, outcome.candidates);
     return outcome;
 }

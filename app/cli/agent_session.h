@@ -15,7 +15,8 @@ struct AgentOutcome
 {
     session::RunRow run;
     std::vector<session::CandidateRow> candidates; ///< the ones it made
-    ResultPtr best; ///< of the fastest correct one; null when there is none
+    std::string problem; ///< why the candidates are not known; empty: they are
+    ResultPtr best;      ///< of the fastest correct one; null when there is none
 };
 
 /// Runs the agent to its end, handing every item to onItem; Ctrl-C stops it.

@@ -30,6 +30,9 @@ void addSessionOptions(CLI::App& command, CommonOptions& options)
         "--workspace",
         options.workspace,
         "Folder of the workspace (created when absent; else LATHE_WORKSPACE or the data folder)");
+    command.add_flag("--allow-unsandboxed",
+                     options.allowUnsandboxed,
+                     "Where no sandbox can be had, run candidates with your own rights");
 }
 
 void addEvaluationOptions(CLI::App& command, CommonOptions& options)
@@ -44,8 +47,10 @@ void addEvaluationOptions(CLI::App& command, CommonOptions& options)
         .add_option(
             "--variant", options.variants, "Only these variants (repeat or separate by commas)")
         ->delimiter(',');
-    command.add_option("--against", options.against, "Baseline arms, e.g. eager,compile:default")
-        ->delimiter(',');
+    command
+        .add_option("--against", options.against, "Baseline arms (repeat or separate by commas)")
+        ->delimiter(',')
+        ->check(CLI::IsMember(protocol::baselineArms()));
     command.add_option("--min-time", options.minSeconds, "Least sampling seconds per arm")
         ->check(CLI::NonNegativeNumber);
     command

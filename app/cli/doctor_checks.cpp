@@ -65,7 +65,11 @@ std::vector<Check> checkPython(const std::string& interpreter)
     const std::string fix =
         "scripts/run sets up a Python environment; or name one with LATHE_PYTHON";
     if (interpreter.empty())
-        return {{"python", "missing", "no interpreter was named (LATHE_PYTHON)", fix, true}};
+        return {
+            {"python",
+             "degraded",
+             "not known: the worker, which finds it, did not start, and LATHE_PYTHON names none",
+             fix}};
     const auto result = capture({interpreter,
                                  "-c",
                                  "import json,sys,importlib.metadata as m\n"

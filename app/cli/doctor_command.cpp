@@ -103,6 +103,27 @@ std::vector<Check> programRows(const std::vector<Check>& known, const DoctorOpti
     return rows;
 }
 
+/// A folder for the time of the check.
+class SpareFolder
+{
+public:
+    SpareFolder()
+        : m_path(makeTempFolder(std::filesystem::temp_directory_path(), "lathe-doctor-")
+                     .value_or(std::filesystem::path()))
+    {}
+    ~SpareFolder()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(m_path, ignored);
+    }
+    SpareFolder(const SpareFolder&) = delete;
+    SpareFolder& operator=(const SpareFolder&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
+
+private:
+    std::filesystem::path m_path;
+};
+
 int report(const std::vector<Check>& rows, bool json)
 {
     const bool usable = std::none_of(rows.begin(), rows.end(), [](const Check& row) {
@@ -156,10 +177,24 @@ int runDoctor(const DoctorOptions& options)
 {
     std::vector<Check> rows;
     Loop loop;
+    const SpareFolder spare;
     auto host = Host::open(loop, options);
+    if (!host && deviceOf(options)) {
+        // The workspace alone is at fault: what the worker can do is asked in another one.
+        rows.push_back({"workspace",
+                        "missing",
+                        host.error().message,
+                        "name another folder with --workspace or LATHE_WORKSPACE, or mend this one",
+                        true});
+        CommonOptions other = options;
+        other.workspace = spare.path().string();
+        host = Host::open(loop, other);
+    }
+    const bool workspaceTold = !rows.empty();
     std::vector<Check> endpoints;
     if (host) {
-        rows = workerRows(**host);
+        for (Check& row : workerRows(**host))
+            rows.push_back(std::move(row));
         endpoints = endpointRows(**host);
     } else {
         rows.push_back({"session", "missing", host.error().message, host.error().detail, true});
@@ -169,7 +204,8 @@ int runDoctor(const DoctorOptions& options)
     for (Check& row : programRows(rows, options))
         rows.push_back(std::move(row));
     rows.push_back(checkTasks());
-    rows.push_back(checkWritable("workspace", workspaceOf(options)));
+    if (!workspaceTold)
+        rows.push_back(checkWritable("workspace", workspaceOf(options)));
     rows.push_back(checkWritable("cache", cacheFolder()));
     rows.push_back(checkSpace(cacheFolder()));
     rows.push_back(checkWorkbench());

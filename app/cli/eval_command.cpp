@@ -135,19 +135,18 @@ int runEval(const EvalOptions& options, const std::vector<std::string>& argument
 int runBaseline(const EvalOptions& options, const std::vector<std::string>& arguments)
 {
     Loop loop;
-    auto host = Host::open(loop, options);
-    if (!host)
-        return reportError(host.error(), Phase::Input, options.json);
-    auto task = (*host)->openTask(options.task);
-    if (!task)
-        return reportError(task.error(), Phase::Input, options.json);
+    auto opened = openTask(loop, options, options.task);
+    if (!opened)
+        return reportError(opened.error(), Phase::Input, options.json);
+    Host& host = *opened->host;
+    const session::TaskDetail& task = opened->task;
     if (auto possible = checkExports(options); !possible)
         return reportError(possible.error(), Phase::Input, options.json);
     Progress progress(options.progress == "ndjson");
-    (*host)->onProgress = [&](const evaluation::EvaluationResult& snapshot) {
+    host.onProgress = [&](const evaluation::EvaluationResult& snapshot) {
         progress.update(snapshot);
     };
-    auto result = (*host)->baseline(task->row.id, toEvaluateOptions(options));
+    auto result = host.baseline(task.row.id, toEvaluateOptions(options));
     progress.finish();
     if (!result)
         return reportError(result.error(), Phase::Work, options.json);

@@ -15,20 +15,19 @@ namespace lathe::cli {
 int runExec(const ExecOptions& options)
 {
     Loop loop;
-    auto host = Host::open(loop, options);
-    if (!host)
-        return reportError(host.error(), Phase::Input, options.json);
-    auto task = (*host)->openTask(options.task);
-    if (!task)
-        return reportError(task.error(), Phase::Input, options.json);
-    auto candidate = (*host)->addSolution(*task, options.solution, options.format);
+    auto opened = openTask(loop, options, options.task);
+    if (!opened)
+        return reportError(opened.error(), Phase::Input, options.json);
+    Host& host = *opened->host;
+    const session::TaskDetail& task = opened->task;
+    auto candidate = host.addSolution(task, options.solution, options.format);
     if (!candidate)
         return reportError(candidate.error(), Phase::Input, options.json);
     std::FILE* const output = options.json ? stderr : stdout;
     session::JobId job = 0;
-    loop.onInterrupt = [&] { (*host)->session().cancel(job); };
+    loop.onInterrupt = [&] { host.session().cancel(job); };
     auto code = await<int>(loop, [&](session::Callback<int> done) {
-        job = (*host)->session().exec(
+        job = host.session().exec(
             *candidate,
             options.tool,
             toEvaluateOptions(options),
@@ -47,7 +46,7 @@ int runExec(const ExecOptions& options)
         return reportError(code.error(), Phase::Work, options.json);
     if (options.json) {
         const nlohmann::ordered_json document = {{"schema", "lathe.exec/1"},
-                                                 {"task", task->task.spec.key},
+                                                 {"task", task.task.spec.key},
                                                  {"candidate", candidate->text()},
                                                  {"command", options.tool},
                                                  {"toolExitCode", *code}};

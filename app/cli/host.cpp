@@ -25,6 +25,7 @@ Result<std::unique_ptr<Host>> Host::open(Loop& loop, const CommonOptions& option
     sessionOptions.workspace = workspaceOf(options);
     sessionOptions.device = *device;
     sessionOptions.startWorker = startWorker;
+    sessionOptions.allowUnsandboxed = options.allowUnsandboxed;
     std::unique_ptr<Host> host(new Host(loop));
     auto session = session::Session::open(
         sessionOptions,
@@ -41,6 +42,17 @@ Result<session::TaskDetail> Host::openTask(const std::string& reference)
     return await<session::TaskDetail>(loop, [&](session::Callback<session::TaskDetail> done) {
         m_session->openTask(reference, std::move(done));
     });
+}
+
+Result<OpenTask> openTask(Loop& loop, const CommonOptions& options, const std::string& reference)
+{
+    auto host = Host::open(loop, options);
+    if (!host)
+        return tl::unexpected(host.error());
+    auto task = (*host)->openTask(reference);
+    if (!task)
+        return tl::unexpected(task.error());
+    return OpenTask{std::move(*host), std::move(*task)};
 }
 
 Result<CandidateId> Host::addSpec(const TaskId& task,
@@ -76,7 +88,13 @@ Result<CandidateId> Host::addSolution(const session::TaskDetail& task,
         if (named != shipped.end()) {
             path = *named;
         } else if (auto stored = findCandidate(solution)) {
-            return stored->id;
+            if (stored->task == task.row.id)
+                return stored->id;
+            return fail(ErrorCode::InvalidArgument,
+                        "Candidate " + solution + " belongs to another task than "
+                            + task.task.spec.key + ".");
+        } else if (stored.error().code == ErrorCode::InvalidArgument) {
+            return tl::unexpected(stored.error()); // more than one
         } else {
             std::string names;
             for (const auto& p : shipped)

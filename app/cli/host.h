@@ -65,4 +65,12 @@ private:
     std::unique_ptr<session::Session> m_session;
 };
 
+/// What the commands that work on a task begin with.
+struct OpenTask
+{
+    std::unique_ptr<Host> host;
+    session::TaskDetail task;
+};
+Result<OpenTask> openTask(Loop& loop, const CommonOptions& options, const std::string& reference);
+
 } // namespace lathe::cli

@@ -49,6 +49,7 @@ struct CommonOptions : OutputOptions
     std::string format;
     std::string exportJson, exportCsv, exportMarkdown;
     bool list = false;
+    bool allowUnsandboxed = false;
 };
 
 session::EvaluateOptions toEvaluateOptions(const CommonOptions& options);

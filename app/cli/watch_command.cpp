@@ -119,26 +119,25 @@ int runWatch(const WatchOptions& options)
     auto folder = FolderWatch::open(options.folder);
     if (!folder)
         return reportError(folder.error(), Phase::Input, options.json);
-    auto host = Host::open(loop, options);
-    if (!host)
-        return reportError(host.error(), Phase::Input, options.json);
-    auto task = (*host)->openTask(options.task);
-    if (!task)
-        return reportError(task.error(), Phase::Input, options.json);
-    (*host)->session().prepare(task->row.id);
+    auto opened = openTask(loop, options, options.task);
+    if (!opened)
+        return reportError(opened.error(), Phase::Input, options.json);
+    Host& host = *opened->host;
+    const session::TaskDetail& task = opened->task;
+    host.session().prepare(task.row.id);
     Progress progress(options.progress == "ndjson");
-    (*host)->onProgress = [&](const evaluation::EvaluationResult& snapshot) {
+    host.onProgress = [&](const evaluation::EvaluationResult& snapshot) {
         progress.update(snapshot);
         if (snapshot.finished)
             progress.finish();
     };
-    Watcher watcher(**host, *task, options);
+    Watcher watcher(host, task, options);
     bool dirty = false;
     loop.watch(folder->fd(), [&] { dirty = folder->drain() || dirty; });
     if (!options.json)
         Terminal::line(fmt::format("watching {} for {}, {} tier; Ctrl-C ends",
                                    options.folder,
-                                   task->task.spec.key,
+                                   task.task.spec.key,
                                    options.tier));
     watcher.judge();
     while (!loop.interrupted()) {
@@ -153,7 +152,7 @@ int runWatch(const WatchOptions& options)
         watcher.judge();
     }
     if (watcher.job() != 0)
-        (*host)->session().cancel(watcher.job());
+        host.session().cancel(watcher.job());
     return kInterrupted;
 }
 

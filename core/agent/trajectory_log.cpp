@@ -208,6 +208,11 @@ Result<std::vector<TrajectoryItem>> readTrajectory(const std::filesystem::path& 
         }
         items.push_back(std::move(item));
     }
+    if (!haveHeader) {
+        return fail(ErrorCode::Parse,
+                    file.string()
+                        + (text->empty() ? " is empty" : " holds no whole line of a trajectory"));
+    }
     return items;
 }
 

@@ -131,6 +131,16 @@ std::optional<Until> untilFromString(std::string_view name)
     return find<Until>(kUntils, name);
 }
 
+const std::vector<std::string>& baselineArms()
+{
+    static const std::vector<std::string> arms = {"eager",
+                                                  "compile:default",
+                                                  "compile:reduce-overhead",
+                                                  "compile:max-autotune",
+                                                  "compile:max-autotune-no-cudagraphs"};
+    return arms;
+}
+
 const char* toString(GateStatus status)
 {
     return nameAt(kGateStatuses, static_cast<std::size_t>(status));

@@ -56,11 +56,11 @@ EvaluationPtr RunHost::best()
     if (!candidate || !*candidate) {
         return nullptr;
     }
-    const auto kept = m_core.m_store->evaluations(**candidate);
-    if (!kept || kept->empty()) {
+    const auto kept = m_core.m_store->shownEvaluation(**candidate);
+    if (!kept || !*kept) {
         return nullptr;
     }
-    auto result = m_core.m_store->loadEvaluation(kept->front());
+    auto result = m_core.m_store->loadEvaluation(**kept);
     return result ? std::make_shared<const evaluation::EvaluationResult>(std::move(*result))
                   : nullptr;
 }

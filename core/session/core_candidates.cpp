@@ -61,8 +61,8 @@ void CoreState::pin(const TaskId& task, const CandidateId& id, const Callback<vo
 
 void CoreState::evaluationOf(const CandidateId& id, const Callback<EvaluationPtr>& done)
 {
-    const auto kept = m_store->evaluations(id);
-    if (!kept || kept->empty()) {
+    const auto kept = m_store->shownEvaluation(id);
+    if (!kept || !*kept) {
         m_notifier->answer<EvaluationPtr>(
             done,
             tl::unexpected(
@@ -70,7 +70,7 @@ void CoreState::evaluationOf(const CandidateId& id, const Callback<EvaluationPtr
                      : kept.error()));
         return;
     }
-    auto result = m_store->loadEvaluation(kept->front());
+    auto result = m_store->loadEvaluation(**kept);
     if (!result) {
         m_notifier->answer<EvaluationPtr>(done, tl::unexpected(result.error()));
         return;
@@ -113,7 +113,7 @@ void CoreState::exportCandidate(const CandidateId& id,
     const auto row = m_store->candidate(id);
     const auto spec = m_store->source(id);
     const auto task = row ? taskOf(row->task) : Result<task::Task>(tl::unexpected(row.error()));
-    const auto kept = m_store->evaluations(id);
+    const auto kept = m_store->shownEvaluation(id);
     if (!task || !spec || !kept) {
         m_notifier->answer<Files>(done,
                                   tl::unexpected(!task   ? task.error()
@@ -122,8 +122,8 @@ void CoreState::exportCandidate(const CandidateId& id,
         return;
     }
     nlohmann::ordered_json document;
-    if (!kept->empty()) {
-        const auto text = m_store->documentText(kept->front());
+    if (*kept) {
+        const auto text = m_store->documentText(**kept);
         const auto parsed = text ? parseOrderedJson(*text) : tl::unexpected(text.error());
         if (!parsed) {
             m_notifier->answer<Files>(done, tl::unexpected(parsed.error()));
@@ -132,8 +132,7 @@ void CoreState::exportCandidate(const CandidateId& id,
         document = *parsed;
     }
     m_notifier->answer(
-        done,
-        exporter::exportCandidate(*task, *spec, kept->empty() ? nullptr : &document, as, folder));
+        done, exporter::exportCandidate(*task, *spec, *kept ? &document : nullptr, as, folder));
 }
 
 } // namespace lathe::session

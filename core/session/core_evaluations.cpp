@@ -78,6 +78,9 @@ std::string CoreState::rerunOf(const protocol::EvaluateRequest& request,
     if (!candidate.empty()) {
         command += " " + candidate.text();
     }
+    if (m_options.device != "cpu") {
+        command += " --device " + shellQuote(m_options.device);
+    }
     command += " --workspace " + shellQuote(m_store->folder().string()) + " --tier "
                + protocol::toString(request.tier);
     if (request.until != protocol::Until::Profile) {
@@ -88,6 +91,9 @@ std::string CoreState::rerunOf(const protocol::EvaluateRequest& request,
     }
     if (!request.against.empty()) {
         command += " --against " + shellQuote(join(request.against, ","));
+    }
+    if (m_options.allowUnsandboxed) {
+        command += " --allow-unsandboxed";
     }
     if (request.replaySeed) {
         command += " --replay-seed " + std::to_string(*request.replaySeed);

@@ -11,6 +11,19 @@
 #include <unistd.h>
 
 namespace lathe::session {
+namespace {
+
+/// To a command line as findWorkerCommand makes it: a program and its words, or a shell's text.
+void allowUnsandboxed(std::vector<std::string>& command)
+{
+    if (command.size() == 3 && command[1] == "-c") {
+        command[2] += " --allow-unsandboxed";
+    } else if (!command.empty()) {
+        command.emplace_back("--allow-unsandboxed");
+    }
+}
+
+} // namespace
 
 CoreState::CoreState(boost::asio::io_context& io,
                      SessionOptions options,
@@ -33,6 +46,9 @@ CoreState::CoreState(boost::asio::io_context& io,
         } else {
             m_workerProblem = found.error().message;
         }
+    }
+    if (m_options.allowUnsandboxed) {
+        allowUnsandboxed(m_options.workerCommand);
     }
     evaluation::WorkerClientOptions worker;
     worker.command = m_options.workerCommand;

@@ -71,6 +71,8 @@ public:
     };
     /// Newest first.
     Result<std::vector<KeptEvaluation>> evaluations(const CandidateId& candidate);
+    /// The one that the candidate's row tells of; none when it was never evaluated.
+    Result<std::optional<KeptEvaluation>> shownEvaluation(const CandidateId& candidate);
     Result<evaluation::EvaluationResult> loadEvaluation(const KeptEvaluation& kept);
     Result<std::string> documentText(const KeptEvaluation& kept)
     {

@@ -154,6 +154,7 @@ std::optional<AcceptRecord> Store::acceptFrom(SQLite::Statement& query)
     record.who = stringOr(*json, "who");
     record.when = stringOr(*json, "when");
     record.note = stringOr(*json, "note");
+    record.provisional = boolOr(*json, "provisional", false);
     const std::string documentHash = stringOr(*json, "documentHash");
     record.signatureValid = verifySignature(text, {record.publicKey, record.signature})
                             && stringOr(*json, "id") == record.id

@@ -98,8 +98,7 @@ Result<std::vector<CandidateRow>> Store::candidateRows(const std::string& where,
             "e.id, e.tier, e.verdict, e.reason, e.summary, t.pinned = c.id, EXISTS (SELECT 1 FROM "
             "accepts a WHERE a.candidate = c.id) "
             "FROM candidates c JOIN tasks t ON t.id = c.task LEFT JOIN evaluations e ON e.seq = "
-            "(SELECT max(seq) FROM evaluations WHERE candidate = c.id) WHERE "
-                + where + " ORDER BY c.number");
+                + std::string(kShownEvaluation) + " WHERE " + where + " ORDER BY c.number");
         query.bind(1, argument);
         while (query.executeStep()) {
             rows.push_back(rowFrom(query));

@@ -169,6 +169,21 @@ Result<std::vector<Store::KeptEvaluation>> Store::evaluations(const CandidateId&
     });
 }
 
+Result<std::optional<Store::KeptEvaluation>> Store::shownEvaluation(const CandidateId& candidate)
+{
+    const auto row = this->candidate(candidate);
+    auto rows = row ? evaluations(candidate) : tl::unexpected(row.error());
+    if (!rows) {
+        return tl::unexpected(rows.error());
+    }
+    for (auto& kept : *rows) {
+        if (kept.id == row->evaluation) {
+            return std::optional(std::move(kept));
+        }
+    }
+    return std::optional<KeptEvaluation>();
+}
+
 Result<evaluation::EvaluationResult> Store::loadEvaluation(const KeptEvaluation& kept)
 {
     const auto text = m_blobs.get(kept.documentBlob);
@@ -214,9 +229,11 @@ Result<evaluation::EvaluationResult> Store::loadEvaluation(const KeptEvaluation&
 Result<std::optional<CandidateId>> Store::bestCandidate(const TaskId& task)
 {
     return guarded([&]() -> Result<std::optional<CandidateId>> {
-        SQLite::Statement query(*m_database, R"sql(
-SELECT c.id FROM candidates c JOIN evaluations e ON e.seq = (SELECT max(seq) FROM evaluations WHERE candidate = c.id)
-WHERE c.task = ? AND e.verdict = 'correct' ORDER BY e.best_ratio IS NULL, e.best_ratio DESC, c.number LIMIT 1)sql");
+        SQLite::Statement query(*m_database,
+                                "SELECT c.id FROM candidates c JOIN evaluations e ON e.seq = "
+                                    + std::string(kShownEvaluation)
+                                    + " WHERE c.task = ? AND e.verdict = 'correct' ORDER BY "
+                                      "e.best_ratio IS NULL, e.best_ratio DESC, c.number LIMIT 1");
         query.bind(1, task.text());
         if (!query.executeStep()) {
             return std::optional<CandidateId>();

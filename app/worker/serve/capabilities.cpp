@@ -77,6 +77,22 @@ void addSandbox(std::vector<Row>& rows, const SandboxReport& report)
     }
 }
 
+/// Which of the headers that kernels include are in none of the folders.
+std::vector<std::string> missingHeaders(const std::vector<fs::path>& folders)
+{
+    std::vector<std::string> missing;
+    for (const char* header : {"lathe/kernel.h", "tvm/ffi/c_api.h"}) {
+        const bool found = std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+            std::error_code ignored;
+            return fs::exists(folder / header, ignored);
+        });
+        if (!found) {
+            missing.emplace_back(header);
+        }
+    }
+    return missing;
+}
+
 void addToolchain(std::vector<Row>& rows, const WorkerOptions& options, const Builder& builder)
 {
     const std::string toolchain = builder.toolchain();
@@ -88,11 +104,13 @@ void addToolchain(std::vector<Row>& rows, const WorkerOptions& options, const Bu
             !options.nvcc.empty(),
             semicolon == std::string::npos ? "not found" : toolchain.substr(semicolon + 2),
             "needed for CUDA kernels only: install the CUDA toolkit or set CUDACXX"));
+    const auto missing = missingHeaders(options.includes);
     rows.push_back(row(
         "kernel headers",
-        options.includes.size() == 2,
-        options.includes.empty() ? "not found" : options.includes.front().string(),
-        "lathe/kernel.h (LATHE_INCLUDE) and the Python package apache-tvm-ffi are both needed"));
+        missing.empty(),
+        missing.empty() ? options.includes.front().string() : join(missing, " and ") + " not found",
+        "lathe/kernel.h is looked for in LATHE_INCLUDE, tvm/ffi/c_api.h in the Python "
+        "environment's package apache-tvm-ffi"));
 }
 
 void addPython(std::vector<Row>& rows, const WorkerOptions& options, protocol::TargetInfo& target)

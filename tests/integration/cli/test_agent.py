@@ -67,6 +67,12 @@ class Agent(CliCase):
         self.assertEqual(self.run_json("trajectory", "show", file)["items"], shown["items"])
         self.assertIn("I write one file and check it.", self.run_lathe("trajectory", "show", file).stdout)
         self.run_lathe("trajectory", "show", "nothing", code=2)
+        empty = self.home / "empty.jsonl"
+        for text, word in (("", "is empty"), ('{"schema": "lathe.traj', "no whole line")):
+            empty.write_text(text)
+            self.assertIn(word, self.run_json("trajectory", "show", empty, code=2)["error"]["message"])
+        empty.write_text(file.read_text().splitlines()[0] + "\n")
+        self.assertIn("no step", self.run_lathe("trajectory", "show", empty).stdout)
 
     def test_replay_and_demo_label_what_is_recorded(self):
         self.run_scripted()
@@ -112,7 +118,9 @@ class Agent(CliCase):
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=15)
         self.assertEqual(process.returncode, 130)
-        self.assertEqual(json.loads(out)["stopReason"], "cancelled")
+        document = json.loads(out)
+        self.assertEqual(document["stopReason"], "cancelled")
+        self.assertEqual([c["verdict"] for c in document["candidates"]], [None])
 
 
 if __name__ == "__main__":

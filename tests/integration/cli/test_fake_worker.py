@@ -4,12 +4,13 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
 import unittest
 
-from cli_case import LATHE, TASK, CliCase
+from cli_case import LATHE, SOURCE, TASK, CliCase
 
 
 class Evaluate(CliCase):
@@ -88,6 +89,42 @@ class Evaluate(CliCase):
         self.assert_valid(document)
         self.assertNotIn("candidate", {t["arm"] for t in document["timings"]})
 
+    def test_unknown_baselines_are_2_and_the_known_are_listed(self):
+        for command in (["eval", TASK, self.solution()], ["baseline", TASK], ["watch", TASK, self.solution()]):
+            error = self.run_json(*command, "--against", "eager,nonsense", code=2)["error"]
+            for word in ("nonsense", "eager", "compile:default", "compile:max-autotune"):
+                self.assertIn(word, error["message"])
+        self.run_json("eval", TASK, self.solution(), "--against", "eager,compile:default")
+
+    def test_a_stored_candidate_is_a_solution_and_rerun_names_it(self):
+        workspace = self.home / "workspace"
+        document = self.run_json("eval", TASK, self.solution(), "--workspace", workspace)
+        candidate = document["candidate"]["id"]
+        export = self.run_json("export", candidate, "--as", "cpp", "--out", self.home / "out", "--workspace", workspace)
+        kept = next(json.loads(p.read_text()) for p in (workspace / "blobs").rglob("*") if p.is_file()
+                    and p.read_bytes().startswith(b'{"schema":"lathe.eval/1"'))
+        self.assertTrue(export["files"])
+        words = shlex.split(kept["rerun"])
+        self.assertEqual((words[:2], words[3]), (["lathe", "eval"], candidate))
+        again = self.run_json(*words[1:])
+        self.assertEqual(again["candidate"]["id"], candidate)
+        self.assertEqual(again["verdict"], "correct")
+        other = self.home / "other.py"
+        other.write_text((SOURCE / "tests/integration/verdicts/reference.py").read_text())
+        refused = self.run_json("eval", other, candidate, "--workspace", workspace, code=2)
+        self.assertIn("another task", refused["error"]["message"])
+
+    def test_unsandboxed_is_passed_to_the_worker(self):
+        log = self.home / "worker.log"
+        script = self.home / "worker"
+        script.write_text(f"#!/bin/sh\necho \"$@\" >>{log}\nexec {self.worker}\n")
+        script.chmod(0o755)
+        for worker in (str(script), f"{script} serve"):
+            self.env["LATHE_WORKER"] = worker
+            self.run_json("eval", TASK, self.solution())
+            self.run_json("eval", TASK, self.solution(), "--allow-unsandboxed")
+        self.assertEqual(log.read_text().splitlines(), ["serve", "serve --allow-unsandboxed"] * 2)
+
     def test_exec_runs_the_tool(self):
         self.assertIn("perf stat", self.run_lathe("exec", TASK, self.solution(), "--", "perf", "stat").stdout)
         self.run_lathe("exec", TASK, self.solution(), "--", "false", code=1)
@@ -101,7 +138,11 @@ class Evaluate(CliCase):
     def test_candidates_can_be_exported_and_accepted(self):
         document = self.run_json("eval", TASK, self.solution())
         candidate = document["candidate"]["id"]
-        self.run_lathe("accept", candidate, "--note", "fast enough")
+        said = self.run_lathe("accept", candidate, "--note", "fast enough").stdout
+        self.assertIn("provisional", said)
+        self.assertIn("--tier accept", said)
+        self.run_lathe("accept", candidate, "--withdraw")
+        self.assertIs(self.run_json("accept", candidate)["record"]["provisional"], True)
         self.run_lathe("accept", "rmsnorm_residual#1", "--withdraw")
         out = self.home / "export"
         files = self.run_json("export", candidate, "--as", "cpp", "--out", out)["files"]
@@ -129,9 +170,30 @@ class Evaluate(CliCase):
         self.assertEqual(rows["worker"]["status"], "ok")
         self.assertEqual(done.returncode, 0 if document["usable"] else 3)
 
+    def test_an_accept_tier_result_is_accepted_for_good(self):
+        document = self.run_json("eval", TASK, self.solution(), "--tier", "accept")
+        candidate = document["candidate"]["id"]
+        self.assertNotIn("provisional", self.run_lathe("accept", candidate).stdout)
+        self.run_lathe("accept", candidate, "--withdraw")
+        self.assertIs(self.run_json("accept", candidate)["record"]["provisional"], False)
+
     def test_doctor_without_a_worker_is_3(self):
         self.env["LATHE_WORKER"] = "/nonexistent/lathe-worker"
-        self.assertFalse(self.run_json("doctor", code=3)["usable"])
+        document = self.run_json("doctor", code=3)
+        self.assertFalse(document["usable"])
+        rows = {r["name"]: r for r in document["rows"]}
+        self.assertEqual(rows["worker"]["status"], "missing")
+        self.assertNotEqual(rows["python"]["status"], "missing")  # nobody has looked
+
+    def test_doctor_blames_a_bad_workspace_and_nothing_else(self):
+        (self.home / "file").write_text("")
+        done = subprocess.run([LATHE, "doctor", "--json", "--workspace", self.home / "file" / "below"], env=self.env,
+                              capture_output=True, text=True, timeout=60)
+        rows = {r["name"]: r for r in json.loads(done.stdout)["rows"]}
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(rows["workspace"]["status"], "missing")
+        self.assertIn("--workspace", rows["workspace"]["fix"])
+        self.assertEqual(rows["worker"]["status"], "ok")
 
 
 class Interrupt(CliCase):

@@ -79,6 +79,42 @@ TEST_F(StoreTest, EvaluationsComeBackWithTracesLogAndSamples)
     EXPECT_EQ(shown->best->ratio, 2);
 }
 
+TEST_F(StoreTest, ACheckWithoutMeasurementHidesNoTimings)
+{
+    const auto row = add("one");
+    ASSERT_TRUE(
+        m_store->addEvaluation(evaluated(row.id, Tier::Full, Verdict::Correct, 3), m_task, "h"));
+    auto verified = evaluated(row.id, Tier::Full, Verdict::Correct);
+    verified.timings.clear();
+    verified.comparisons.clear();
+    ASSERT_TRUE(m_store->addEvaluation(verified, m_task, "h"));
+    EXPECT_EQ(m_store->candidate(row.id)->best->ratio, 3);
+    EXPECT_EQ(m_store->candidate(row.id)->evaluation, m_store->shownEvaluation(row.id)->value().id);
+    EXPECT_EQ(m_store->bestCandidate(m_task)->value(), row.id);
+
+    // Another task's text: what was measured of the old one says nothing any more.
+    verified.id = EvaluationId::fresh();
+    ASSERT_TRUE(m_store->addEvaluation(verified, m_task, "other"));
+    EXPECT_EQ(m_store->candidate(row.id)->evaluation, verified.id);
+    EXPECT_FALSE(m_store->candidate(row.id)->best);
+}
+
+TEST_F(StoreTest, SomethingWrongFoundLaterIsShown)
+{
+    const auto row = add("one");
+    ASSERT_TRUE(
+        m_store->addEvaluation(evaluated(row.id, Tier::Full, Verdict::Correct, 3), m_task, "h"));
+    ASSERT_TRUE(
+        m_store->addEvaluation(evaluated(row.id, Tier::Quick, Verdict::Wrong), m_task, "h"));
+    EXPECT_EQ(m_store->candidate(row.id)->verdict, Verdict::Wrong);
+    auto verified = evaluated(row.id, Tier::Quick, Verdict::Correct);
+    verified.timings.clear();
+    verified.comparisons.clear();
+    ASSERT_TRUE(m_store->addEvaluation(verified, m_task, "h"));
+    EXPECT_EQ(m_store->candidate(row.id)->evaluation, verified.id);
+    EXPECT_FALSE(m_store->shownEvaluation(add("two").id)->has_value());
+}
+
 TEST_F(StoreTest, TheBestOfATaskIsCorrectAndNotOnlyQuick)
 {
     const auto slow = add("slow");

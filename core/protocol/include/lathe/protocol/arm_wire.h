@@ -77,9 +77,9 @@ enum class ArmMessage : std::uint16_t {
 
     // replies
     Ok = 60,
-    Failed = 61, ///< Text stage ("import", "constants", "init", "load", "forward", "inputs",
-                 ///< "wire"), Text2 one
-                 ///< sentence, Text3 traceback, Int line (0 unknown), Text4 file
+    Failed = 61, ///< Text stage ("import", "constants", "init", "load", "prepare", "inputs",
+                 ///< "declined", "forward", "contract", "device", "wire"), Text2 one sentence,
+                 ///< Text3 traceback, Int line (0 unknown), Text4 file
     Described = 62,
     InitInputs = 63,
     Timed = 64,

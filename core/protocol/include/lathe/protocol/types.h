@@ -68,6 +68,9 @@ enum class Until : std::uint8_t { Build, Verify, Bench, Profile };
 const char* toString(Until until);
 std::optional<Until> untilFromString(std::string_view name);
 
+/// The arms that a candidate can be timed against: "eager", "compile:default", ...
+const std::vector<std::string>& baselineArms();
+
 /// A module constant of the task file, replaced in the syntax tree before execution: name and
 /// Python literal text.
 struct Constant

@@ -34,7 +34,9 @@ struct SessionOptions
         workerCommand; ///< empty: found (LATHE_WORKER, beside the executable, libexec)
     std::string device = "cpu";
     bool startWorker = true; ///< start it in the background at open
-    std::string userName;    ///< for accept records; empty: the login name
+    /// Where no sandbox can be had, candidates run with the user's own rights; results say so.
+    bool allowUnsandboxed = false;
+    std::string userName; ///< for accept records; empty: the login name
 };
 
 enum class Author : std::uint8_t { Human, Agent, Import };
@@ -65,9 +67,10 @@ struct AcceptRecord
     std::string who;
     std::string when; ///< RFC 3339
     std::string note;
-    std::string publicKey; ///< hex Ed25519
-    std::string signature; ///< hex, over the canonical JSON of the record and the evaluation
-                           ///< document's hash
+    bool provisional = false; ///< of a full-tier evaluation: no fresh process, no hidden shapes
+    std::string publicKey;    ///< hex Ed25519
+    std::string signature;    ///< hex, over the canonical JSON of the record and the evaluation
+                              ///< document's hash
     bool signatureValid = false;
     bool withdrawn = false;
 };
@@ -84,7 +87,7 @@ struct CandidateRow
     std::string contentHash;
     std::string runId; ///< agent run that made it, or empty
     bool running = false;
-    std::optional<EvaluationId> evaluation; ///< the latest finished one
+    std::optional<EvaluationId> evaluation; ///< the one that evaluationOf gives
     std::optional<protocol::Tier> tier;
     std::optional<protocol::Verdict> verdict;
     std::string reason;
@@ -202,8 +205,9 @@ public:
                            EvaluateOptions options,
                            Callback<std::shared_ptr<const evaluation::EvaluationResult>> done) = 0;
     virtual void cancel(JobId job) = 0;
-    /// The latest finished evaluation of a candidate with its traces and log; NotFound when there
-    /// is none.
+    /// The evaluation that a candidate is shown by, with its traces and log: the latest finished
+    /// one, or, where that found it correct without measuring, the latest measured one before it.
+    /// NotFound when there is none.
     virtual void
     evaluationOf(CandidateId candidate,
                  Callback<std::shared_ptr<const evaluation::EvaluationResult>> done) = 0;
