@@ -398,6 +398,12 @@ Result<Trace> ChromeReader::read(std::string_view json)
     matchMarks();
     buildLanes(rawLanes(), m_trace);
     m_trace.names = m_names.take();
+    // Times that can be read one by one, but whose distance could not be written again.
+    if (m_trace.spanNs > kLargestNs) {
+        return fail(
+            ErrorCode::Parse,
+            "The trace's times cannot be right: it would have lasted longer than 70 years.");
+    }
     if (m_trace.events() == 0) {
         return fail(
             ErrorCode::Parse,

@@ -10,8 +10,6 @@ namespace lathe::profile {
 
 namespace {
 
-constexpr std::int64_t kLargestNs = std::int64_t{1} << 61;
-
 std::optional<std::int64_t> fromDouble(std::string_view text)
 {
     double micros = 0;

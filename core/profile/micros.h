@@ -8,8 +8,11 @@
 
 namespace lathe::profile {
 
+/// 73 years: sums of three never overflow.
+inline constexpr std::int64_t kLargestNs = std::int64_t{1} << 61;
+
 /// Decimal microseconds as exact nanoseconds: a double would lose up to 250 ns at today's epoch.
-/// Empty for text that is no number or lies outside +-73 years, so that sums of two never overflow.
+/// Empty for text that is no number or lies outside +-kLargestNs.
 std::optional<std::int64_t> nanosecondsFromMicros(std::string_view text);
 
 } // namespace lathe::profile

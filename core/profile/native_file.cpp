@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "micros.h"
+
 #include <lathe/profile/trace.h>
 
 #include <bit>
@@ -163,6 +165,8 @@ Result<Trace> parseNativeTrace(std::string_view bytes)
     }
     Trace trace;
     trace.spanNs = reader.take<std::int64_t>();
+    if (trace.spanNs > kLargestNs)
+        return damaged(reader.offset() + 4);
     trace.repaired = reader.take<std::int64_t>();
     trace.skipped = reader.take<std::int64_t>();
     trace.source = reader.text();

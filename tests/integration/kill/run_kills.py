@@ -161,8 +161,11 @@ class Kills:
         self.honest()
         for _ in range(3):
             for pid, row in process_tree.below(self.pid).items():
-                if row[1] != "bwrap" and pid in process_tree.below(self.pid):
-                    self.kill(pid)
+                if row[1] != "bwrap":
+                    try:
+                        self.kill(pid)
+                    except LookupError:
+                        pass  # ended by itself, or with one that was killed before it
             self.honest()
 
     # --- the compiler

@@ -12,6 +12,16 @@
 namespace lathe::profile {
 namespace {
 
+// 2^61 ns each way: readable one by one, 146 years apart.
+TEST(ChromeReader, TimesTooFarApartAreNoTrace)
+{
+    EXPECT_FALSE(parseChromeTrace(R"([{"ph":"X","name":"a","ts":-2305843009213693,"dur":1},
+        {"ph":"X","name":"b","ts":2305843009213693,"dur":1}])"));
+    // Microseconds since the epoch beside a forgotten zero are only ugly.
+    EXPECT_TRUE(parseChromeTrace(R"([{"ph":"X","name":"a","ts":0,"dur":1},
+        {"ph":"X","name":"b","ts":1790857026000000,"dur":1}])"));
+}
+
 TEST(ChromeReader, ObjectFormWithMetadataNamesLanes)
 {
     const auto trace =

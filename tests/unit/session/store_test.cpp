@@ -88,7 +88,7 @@ TEST_F(StoreTest, ACheckWithoutMeasurementHidesNoTimings)
     verified.timings.clear();
     verified.comparisons.clear();
     ASSERT_TRUE(m_store->addEvaluation(verified, m_task, "h"));
-    EXPECT_EQ(m_store->candidate(row.id)->best->ratio, 3);
+    EXPECT_DOUBLE_EQ(m_store->candidate(row.id)->best->ratio, 3);
     EXPECT_EQ(m_store->candidate(row.id)->evaluation, m_store->shownEvaluation(row.id)->value().id);
     EXPECT_EQ(m_store->bestCandidate(m_task)->value(), row.id);
 
