@@ -12,11 +12,13 @@
 #include <QMessageBox>
 #include <QSettings>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,7 +62,7 @@ struct Options
     bool startupTime = false;
 };
 
-Options parse(const QApplication& application)
+Options parse(const QCoreApplication& application)
 {
     QCommandLineParser parser;
     parser.setApplicationDescription(
@@ -85,7 +87,8 @@ Options parse(const QApplication& application)
                                      QStringLiteral("Print how long the first window took."));
     const QCommandLineOption stall(
         QStringLiteral("stall-report"),
-        QStringLiteral("Write the longest wait of the event loop to a file."),
+        QStringLiteral(
+            "Write the long waits of the event loop, their causes and stacks to a file."),
         QStringLiteral("FILE"));
     const QCommandLineOption worker(QStringLiteral("worker"),
                                     QStringLiteral("Path of lathe-worker; otherwise found."),
@@ -116,6 +119,28 @@ Options parse(const QApplication& application)
     return options;
 }
 
+constexpr int kExitCannot = 3; ///< as of `lathe`: this machine cannot do it
+
+bool answersInTerminal(int argc, char** argv)
+{
+    return std::any_of(argv + 1, argv + argc, [](const char* argument) {
+        const std::string_view text(argument);
+        return text == "-h" || text == "--help" || text == "--help-all" || text == "-v"
+               || text == "--version";
+    });
+}
+
+/// Qt aborts where it finds none; a platform that was named by hand may not need one.
+bool hasDisplay(int argc, char** argv)
+{
+    const auto set = [](const char* name) { return !qgetenv(name).isEmpty(); };
+    return set("DISPLAY") || set("WAYLAND_DISPLAY") || set("QT_QPA_PLATFORM")
+           || std::any_of(argv + 1, argv + argc, [](const char* argument) {
+                  const std::string_view text(argument);
+                  return text == "-platform" || text == "--platform";
+              });
+}
+
 bool startsDark(const Options& options)
 {
     if (!options.palette.isEmpty()) {
@@ -130,9 +155,18 @@ bool startsDark(const Options& options)
 
 int main(int argc, char** argv)
 {
+    QCoreApplication::setApplicationName(QStringLiteral("lathe-workbench"));
+    QCoreApplication::setApplicationVersion(QString::fromLatin1(lathe::version()));
+    if (answersInTerminal(argc, argv) || !hasDisplay(argc, argv)) {
+        const QCoreApplication application(argc, argv);
+        (void)parse(application); // ends the program with help, version or what it does not know
+        std::fputs(
+            "lathe-workbench: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
+            "`lathe` does everything in the terminal\n",
+            stderr);
+        return kExitCannot;
+    }
     QApplication application(argc, argv);
-    QApplication::setApplicationName(QStringLiteral("lathe-workbench"));
-    QApplication::setApplicationVersion(QString::fromLatin1(lathe::version()));
     const Options options = parse(application);
     Theme theme(startsDark(options));
     theme.applyTo(application);
@@ -156,7 +190,7 @@ int main(int argc, char** argv)
         if (!options.stallReport.isEmpty()) {
             stalls = std::make_unique<StallMonitor>(options.stallReport.toStdString());
         }
-        Workbench workbench(**session, adapter);
+        Workbench workbench(**session, adapter, options.device.toStdString());
         MainWindow window(theme, workbench);
         if (options.startupTime) {
             QObject::connect(&window, &MainWindow::painted, &window, [] {

@@ -206,6 +206,7 @@ void CoreState::cancel(JobId id)
         it->second->options.thenFull = false;
         m_worker->cancel(it->second->workerJob);
     }
+    m_following.erase(id);
 }
 
 void CoreState::show(const std::shared_ptr<Job>& job)
@@ -244,8 +245,6 @@ void CoreState::jobDone(const std::shared_ptr<Job>& job, const Result<protocol::
     if (!done) {
         if (callback) {
             callback(tl::unexpected(done.error()));
-        } else if (done.error().code != ErrorCode::Cancelled) {
-            problem(done.error()); // the full tier behind a quick one: nobody waits for it
         }
         if (!m_closing) {
             candidatesChanged(job->task);
@@ -280,16 +279,24 @@ void CoreState::followWithFull(const std::shared_ptr<Job>& job)
     options.thenFull = false;
     options.tier = protocol::Tier::Full;
     options.variants.clear();
+    options.onFull = nullptr;
+    auto done = [this, onFull = job->options.onFull](Result<EvaluationPtr> result) {
+        if (onFull) {
+            m_notifier->answer<EvaluationPtr>(onFull, std::move(result));
+        } else if (!result && result.error().code != ErrorCode::Cancelled) {
+            problem(result.error());
+        }
+    };
+    m_following.insert(job->id);
     boost::asio::post(
-        m_io, [this, id = job->id, candidate = job->candidate, task = job->task, options] {
-            if (isRunning(task)) {
-                return; // something newer began meanwhile
+        m_io, [this, id = job->id, candidate = job->candidate, task = job->task, options, done] {
+            if (m_following.erase(id) == 0) {
+                done(fail(ErrorCode::Cancelled, "the evaluation was stopped"));
+            } else if (isRunning(task)) {
+                done(fail(ErrorCode::Cancelled, "something newer of the task runs"));
+            } else {
+                evaluate(id, candidate, options, true, done);
             }
-            evaluate(id, candidate, options, true, [this](Result<EvaluationPtr> result) {
-                if (!result && result.error().code != ErrorCode::Cancelled) {
-                    problem(result.error());
-                }
-            });
         });
 }
 

@@ -172,6 +172,7 @@ private:
     std::unique_ptr<evaluation::WorkerClient> m_worker;
     std::string m_workerProblem; ///< why there is no worker command
     std::map<JobId, std::shared_ptr<Job>> m_jobs;
+    std::set<JobId> m_following; ///< the quick tier is done, the full one about to begin
     TaskId m_prepared;
     std::map<TaskId, Session::Draft> m_drafts; ///< not yet written
     boost::asio::steady_timer m_draftTimer;

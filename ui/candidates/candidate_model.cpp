@@ -23,6 +23,17 @@ QString authorText(session::Author author)
     return QStringLiteral("import");
 }
 
+QString acceptText(const session::CandidateRow& row)
+{
+    if (!row.accepted || row.accepted->withdrawn) {
+        return {};
+    }
+    return QStringLiteral("\naccepted%1 by %2%3")
+        .arg(row.accepted->provisional ? QStringLiteral(" provisionally") : QString(),
+             qs(row.accepted->who),
+             row.accepted->signatureValid ? QString() : QStringLiteral(", signature NOT valid"));
+}
+
 } // namespace
 
 struct CandidateModel::Node
@@ -177,7 +188,10 @@ RowLook CandidateModel::look(const session::CandidateRow& row)
         return {QStringLiteral("✓"), Tone::Good, QStringLiteral("correct"), Tone::Muted};
     }
     const bool provisional = row.tier == protocol::Tier::Quick;
-    return {row.accepted && !row.accepted->withdrawn ? QStringLiteral("★") : QStringLiteral("✓"),
+    const bool accepted = row.accepted && !row.accepted->withdrawn;
+    return {!accepted                   ? QStringLiteral("✓")
+            : row.accepted->provisional ? QStringLiteral("☆")
+                                        : QStringLiteral("★"),
             Tone::Good,
             (provisional ? QStringLiteral("~") : QString()) + ratioText(row.best->ratio),
             row.best->verdict == "faster" ? Tone::Good : Tone::Neutral};
@@ -227,7 +241,8 @@ QVariant CandidateModel::data(const QModelIndex& index, int role) const
             .arg(name,
                  authorText(row->author),
                  clockText(row->createdAt),
-                 row->reason.empty() ? QString() : QStringLiteral("\n") + qs(row->reason),
+                 acceptText(*row)
+                     + (row->reason.empty() ? QString() : QStringLiteral("\n") + qs(row->reason)),
                  row->vsParent ? QStringLiteral("\n%1 %2 than its parent")
                                      .arg(ratioText(row->vsParent->ratio),
                                           intervalText(row->vsParent->low, row->vsParent->high))

@@ -55,9 +55,9 @@ std::vector<QPointF> SpeedupChart::points() const
     std::vector<QPointF> result;
     const double span = width() - 12 - 50;
     for (std::size_t i = 0; i < m_rows.size(); ++i) {
-        const double x = m_rows.size() < 2 ? 22
-                                           : 22
-                                                 + (span - 22) * static_cast<double>(i)
+        const double x = m_rows.size() < 2 ? 36
+                                           : 36
+                                                 + (span - 36) * static_cast<double>(i)
                                                        / static_cast<double>(m_rows.size() - 1);
         result.emplace_back(x, y(m_rows[i].best ? m_rows[i].best->ratio : 1.0));
     }
@@ -79,10 +79,10 @@ void SpeedupChart::paintEvent(QPaintEvent*)
     const std::vector<QPointF> places = points();
     const double one = places.back().y();
     painter.setPen(QPen(p.line, 1));
-    painter.drawLine(QPointF(12, one), QPointF(width() - 12, one));
+    painter.drawLine(QPointF(28, one), QPointF(width() - 12, one));
     drawText(painter,
-             QRect(0, static_cast<int>(one) - 8, 14, 16),
-             Qt::AlignRight,
+             QRect(12, static_cast<int>(one) - 8, 16, 16),
+             Qt::AlignLeft,
              QStringLiteral("1×"),
              m_theme.uiFont(10),
              p.text3);

@@ -36,6 +36,9 @@ AcceptDialog::AcceptDialog(const Theme& theme,
     grid->setHorizontalSpacing(10);
     grid->setVerticalSpacing(6);
     grid->setColumnStretch(2, 1);
+    // A record says itself what it is of; before there is one, the result's tier decides.
+    const bool provisional =
+        accepted ? candidate.accepted->provisional : result && result->tier == protocol::Tier::Full;
     bool canAccept = false;
     int row = 0;
     for (const CheckRow& check :
@@ -57,18 +60,24 @@ AcceptDialog::AcceptDialog(const Theme& theme,
     who->setWordWrap(true);
     if (accepted) {
         const auto& record = *candidate.accepted;
-        who->setText(QStringLiteral("Accepted by %1 on %2. %3\n%4")
-                         .arg(qs(record.who),
-                              clockText(record.when),
-                              record.signatureValid
-                                  ? QStringLiteral("The signature is valid.")
-                                  : QStringLiteral("The signature does NOT fit the record."),
-                              qs(record.note)));
+        who->setText(
+            QStringLiteral("Accepted%1 by %2 on %3. %4\n%5")
+                .arg(provisional ? QStringLiteral(" provisionally (full tier)") : QString(),
+                     qs(record.who),
+                     clockText(record.when),
+                     record.signatureValid
+                         ? QStringLiteral("The signature is valid.")
+                         : QStringLiteral("The signature does NOT fit the record."),
+                     qs(record.note)));
     } else {
         who->setText(
-            QStringLiteral("Signed by %1 with this installation's key: it proves that this "
+            QStringLiteral("%1Signed by %2 with this installation's key: it proves that this "
                            "installation measured this, nothing more. It can be withdrawn.")
-                .arg(signer));
+                .arg(provisional
+                         ? QStringLiteral("Provisional, because only the full tier was run; "
+                                          "Shift+F5 runs the accept tier. ")
+                         : QString(),
+                     signer));
     }
     rows->addWidget(who);
     m_note->setObjectName(QStringLiteral("field"));
@@ -80,7 +89,9 @@ AcceptDialog::AcceptDialog(const Theme& theme,
     m_note->setFixedHeight(72);
     rows->addWidget(m_note);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
-    auto* act = buttons->addButton(accepted ? QStringLiteral("Withdraw") : QStringLiteral("Accept"),
+    auto* act = buttons->addButton(accepted      ? QStringLiteral("Withdraw")
+                                   : provisional ? QStringLiteral("Accept provisionally")
+                                                 : QStringLiteral("Accept"),
                                    QDialogButtonBox::AcceptRole);
     act->setDefault(true);
     act->setEnabled(accepted || canAccept);

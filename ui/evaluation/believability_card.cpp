@@ -14,7 +14,7 @@
 namespace lathe::ui {
 
 BelievabilityCard::BelievabilityCard(const Theme& theme,
-                                     const evaluation::EvaluationResult& result,
+                                     const std::vector<CardRow>& entries,
                                      QWidget* parent)
     : QFrame(parent, Qt::Popup)
 {
@@ -29,7 +29,7 @@ BelievabilityCard::BelievabilityCard(const Theme& theme,
     title->setFont(theme.uiFont(13, QFont::DemiBold));
     grid->addWidget(title, 0, 0, 1, 2);
     int row = 1;
-    for (const CardRow& entry : cardRows(result)) {
+    for (const CardRow& entry : entries) {
         auto* name = new QLabel(entry.name, this);
         name->setObjectName(QStringLiteral("sectionNote"));
         auto* value = new QLabel(this);

@@ -108,7 +108,7 @@ std::vector<CheckRow> acceptChecklist(const EvaluationResult& result, bool& canA
     return rows;
 }
 
-std::vector<CardRow> cardRows(const EvaluationResult& result)
+std::vector<CardRow> cardRows(const EvaluationResult& result, const PinAnswer* pin)
 {
     std::vector<CardRow> rows;
     const auto add = [&](const char* name, const QString& value) {
@@ -149,6 +149,14 @@ std::vector<CardRow> cardRows(const EvaluationResult& result)
                             .arg(ratioText(speedup.ratio),
                                  intervalText(speedup.low, speedup.high),
                                  qs(speedup.verdict))});
+    }
+    if (pin != nullptr) {
+        add("over the pin",
+            QStringLiteral("%1 %2 %3; %4")
+                .arg(ratioText(pin->answer.ratio),
+                     intervalText(pin->answer.low, pin->answer.high),
+                     pin->answer.than,
+                     pin->method));
     }
     add("A/A floor",
         result.done.aaFloorPercent

@@ -162,6 +162,10 @@ void ResultStrip::render()
         first = span(QStringLiteral("–"), p.text3, 15, true) + gap
                 + span(c.slownessNote, p.text2, 12, false);
     }
+    if (c.vsPin) {
+        second += (second.isEmpty() ? QString() : span(QStringLiteral(" · "), p.text2, 12, false))
+                  + ratio(*c.vsPin, 12);
+    }
     if (!c.worstVariant.isEmpty()) {
         second += (second.isEmpty() ? QString() : span(QStringLiteral(" · "), p.text2, 12, false))
                   + span(c.worstVariant, p.text2, 12, false);

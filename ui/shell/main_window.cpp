@@ -7,14 +7,17 @@
 #include <lathe/ui/candidates/work_list_panel.h>
 #include <lathe/ui/evaluation/accept_dialog.h>
 #include <lathe/ui/evaluation/believability_card.h>
+#include <lathe/ui/evaluation/checklist.h>
 #include <lathe/ui/evaluation/evaluation_panel.h>
 #include <lathe/ui/evaluation/export_dialog.h>
+#include <lathe/ui/evaluation/pin_answer.h>
 #include <lathe/ui/evaluation/result_strip.h>
 #include <lathe/ui/shell/action_registry.h>
 #include <lathe/ui/shell/command_palette.h>
 #include <lathe/ui/shell/main_window.h>
 #include <lathe/ui/shell/status_panel.h>
 #include <lathe/ui/shell/stop_key.h>
+#include <lathe/ui/shell/stored_settings.h>
 #include <lathe/ui/shell/timeline_panel.h>
 #include <lathe/ui/shell/top_bar.h>
 #include <lathe/ui/shell/workbench.h>
@@ -27,7 +30,6 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QMenu>
-#include <QSettings>
 #include <QSplitter>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -137,6 +139,9 @@ void MainWindow::showResult()
                      m_workbench.parentResult().get(),
                      parent == nullptr ? QStringLiteral("its parent")
                                        : QStringLiteral("candidate %1").arg(parent->number));
+        if (const auto pin = againstPin()) {
+            strip.vsPin = pin->answer;
+        }
         if (const auto& running = m_workbench.running()) {
             strip.running = true;
             strip.stage = QStringLiteral("%1 tier: %2")
@@ -177,6 +182,23 @@ void MainWindow::showActivity()
                          -1);
     }
     m_actions->refresh();
+}
+
+std::optional<PinAnswer> MainWindow::againstPin() const
+{
+    const auto* pinned = m_workbench.pinnedCandidate();
+    const auto* open = m_workbench.candidate();
+    if (pinned == nullptr || open == nullptr || pinned->id == open->id || !m_workbench.result()) {
+        return std::nullopt;
+    }
+    const auto* parent = m_workbench.parentCandidate();
+    const QString name = QStringLiteral("pinned candidate %1").arg(pinned->number);
+    if (parent != nullptr && parent->id == pinned->id) {
+        return timedAgainstPin(*m_workbench.result(), name);
+    }
+    return m_workbench.pinResult()
+               ? storedAgainstPin(*m_workbench.result(), *m_workbench.pinResult(), name)
+               : std::nullopt;
 }
 
 void MainWindow::runEditor()
@@ -222,7 +244,9 @@ void MainWindow::saveDraftNow()
 void MainWindow::showCard()
 {
     if (m_workbench.result()) {
-        (new BelievabilityCard(m_theme, *m_workbench.result(), this))
+        const auto pin = againstPin();
+        (new BelievabilityCard(
+             m_theme, cardRows(*m_workbench.result(), pin ? &*pin : nullptr), this))
             ->showAt(QCursor::pos() + QPoint(-20, 14));
     }
 }
@@ -281,7 +305,7 @@ void MainWindow::showPalette()
 
 void MainWindow::restoreLayout()
 {
-    QSettings& settings = m_workbench.settings();
+    const StoredSettings& settings = m_workbench.settings();
     resize(1680, 1050);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
@@ -291,12 +315,12 @@ void MainWindow::restoreLayout()
 
 void MainWindow::saveLayout()
 {
-    QSettings& settings = m_workbench.settings();
+    StoredSettings& settings = m_workbench.settings();
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());
     settings.setValue(QStringLiteral("window/editors"), m_editors->saveState());
     settings.setValue(QStringLiteral("agent/provider"), m_agent->provider());
-    settings.sync();
+    settings.flush();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

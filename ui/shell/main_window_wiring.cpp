@@ -9,6 +9,7 @@
 #include <lathe/ui/shell/main_window.h>
 #include <lathe/ui/shell/status_panel.h>
 #include <lathe/ui/shell/stop_key.h>
+#include <lathe/ui/shell/stored_settings.h>
 #include <lathe/ui/shell/top_bar.h>
 #include <lathe/ui/shell/workbench.h>
 #include <lathe/ui/tasks/reference_pane.h>
@@ -16,7 +17,6 @@
 
 #include <QApplication>
 #include <QMenu>
-#include <QSettings>
 #include <QTimer>
 
 namespace lathe::ui {
@@ -32,7 +32,7 @@ void MainWindow::wireWorkbench()
     });
     connect(w, &Workbench::taskOpened, this, [this] {
         const auto& task = *m_workbench.task();
-        m_top->setTask(task);
+        m_top->setTask(task, m_workbench.device());
         m_reference->setTask(qs(task.task.spec.source), qs(task.task.notes));
         m_lists->setCurrentTask(qs(task.row.key));
         setWindowTitle(QStringLiteral("%1 · Lathe").arg(qs(task.row.key)));
@@ -167,12 +167,17 @@ void MainWindow::wirePanels()
             m_actions->action(QStringLiteral("all.stop")),
             &QAction::trigger);
     connect(new StopKey(this), &StopKey::pressedTwice, this, [this] { m_workbench.stop(); });
+    // Each step restyles every widget, so that input is handled between them; painted is once.
     connect(&m_theme, &Theme::changed, this, [this] {
-        m_theme.applyTo(*qApp);
         m_workbench.settings().setValue(QStringLiteral("window/dark"), m_theme.isDark());
-        for (QWidget* child : findChildren<QWidget*>()) {
-            child->update();
-        }
+        setUpdatesEnabled(false);
+        QTimer::singleShot(0, this, [this] {
+            m_theme.applyPaletteTo(*qApp);
+            QTimer::singleShot(0, this, [this] {
+                m_theme.applySheetTo(*qApp);
+                setUpdatesEnabled(true);
+            });
+        });
     });
 }
 

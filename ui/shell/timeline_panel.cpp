@@ -51,7 +51,7 @@ TimelineRow rowOf(const evaluation::TraceRecord& record, const QString& candidat
     }
     const auto calls = std::max(1, record.calls);
     const auto count = (kernels > 0 ? kernels : operators) / calls;
-    row.subtitle = QStringLiteral("%1 a call, %2 %3%4")
+    row.subtitle = QStringLiteral("%1, %2 %3%4")
                        .arg(timeText(static_cast<double>(trace->spanNs) / 1e3 / calls))
                        .arg(count)
                        .arg(kernels > 0 ? QStringLiteral("kernel") : QStringLiteral("op"),

@@ -90,7 +90,7 @@ void TopBar::showCrumb()
                  m_name.toHtmlEscaped()));
 }
 
-void TopBar::setTask(const session::TaskDetail& task)
+void TopBar::setTask(const session::TaskDetail& task, const std::string& device)
 {
     m_suite = qs(task.row.suite);
     m_name = qs(task.row.key).section(QLatin1Char('/'), -1);
@@ -106,7 +106,7 @@ void TopBar::setTask(const session::TaskDetail& task)
     };
     std::vector<QString> names;
     for (const auto& variant : task.task.spec.variants) {
-        if (!variant.hidden && variant.device != "cuda") {
+        if (!variant.hidden && (variant.device == "any" || variant.device == device)) {
             names.push_back(qs(variant.name));
             ++count;
         }

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <lathe/candidate/candidate.h>
 #include <lathe/ui/adapters/text.h>
+#include <lathe/ui/shell/stored_settings.h>
 #include <lathe/ui/shell/workbench.h>
-
-#include <QSettings>
 
 #include <algorithm>
 
@@ -21,12 +20,15 @@ QString lastCandidateKey(const std::string& task)
 
 } // namespace
 
-Workbench::Workbench(session::Session& session, SessionAdapter& adapter, QObject* parent)
+Workbench::Workbench(session::Session& session,
+                     SessionAdapter& adapter,
+                     const std::string& device,
+                     QObject* parent)
     : QObject(parent)
     , m_session(session)
     , m_adapter(adapter)
-    , m_settings(std::make_unique<QSettings>(qs((session.workspace() / "workbench.ini").string()),
-                                             QSettings::IniFormat))
+    , m_device(device.substr(0, device.find(':')))
+    , m_settings(std::make_unique<StoredSettings>(session.workspace() / "workbench.ini"))
 {
     connectAdapter();
 }
@@ -71,9 +73,6 @@ void Workbench::report(const Error& error)
 {
     if (error.code != ErrorCode::Cancelled) {
         Q_EMIT message(qs(error.message), true);
-    }
-    if (m_awaitsFull) { // the full tier has nobody else to tell that it failed
-        endJob();
     }
 }
 
@@ -140,6 +139,7 @@ void Workbench::openTask(const QString& reference)
                            m_open = {};
                            m_result = nullptr;
                            m_parentResult = nullptr;
+                           m_pinResult = nullptr;
                            m_variant.clear();
                            m_settings->setValue(kLastTask, qs(m_task->row.key));
                            m_session.prepare(m_task->row.id);
@@ -167,6 +167,7 @@ void Workbench::loadCandidates(bool chooseOne)
                     }
                     m_candidates = std::move(*rows);
                     Q_EMIT candidatesChanged();
+                    loadPinned();
                     if (!chooseOne) {
                         return;
                     }
@@ -227,7 +228,7 @@ void Workbench::openSkeleton()
     m_open = {};
     m_result = nullptr;
     m_parentResult = nullptr;
-    const protocol::CandidateSpec spec = candidate::skeleton(m_task->task.spec, "cpu");
+    const protocol::CandidateSpec spec = candidate::skeleton(m_task->task.spec, m_device);
     Q_EMIT candidateOpened(spec.files);
     Q_EMIT parentLoaded({});
     Q_EMIT resultChanged();
@@ -287,6 +288,40 @@ void Workbench::loadParent()
                            }));
 }
 
+const session::CandidateRow* Workbench::pinnedCandidate() const
+{
+    const auto found = std::find_if(
+        m_candidates.begin(), m_candidates.end(), [](const auto& row) { return row.pinned; });
+    return found == m_candidates.end() ? nullptr : &*found;
+}
+
+// What is known of the pinned candidate is read again when another is pinned or it was measured
+// anew.
+void Workbench::loadPinned()
+{
+    const auto* pinned = pinnedCandidate();
+    if (pinned == nullptr || !pinned->evaluation) {
+        if (m_pinResult) {
+            m_pinResult = nullptr;
+            Q_EMIT resultChanged();
+        }
+        return;
+    }
+    if (m_pinResult && m_pinResult->id == *pinned->evaluation) {
+        return;
+    }
+    const auto generation = m_taskGeneration;
+    m_session.evaluationOf(
+        pinned->id,
+        guarded(this, [this, generation, id = pinned->id](Result<EvaluationPtr> result) {
+            const auto* now = pinnedCandidate();
+            if (result && generation == m_taskGeneration && now != nullptr && now->id == id) {
+                m_pinResult = *result;
+                Q_EMIT resultChanged();
+            }
+        }));
+}
+
 void Workbench::setVariant(const QString& variant)
 {
     m_variant = variant;
@@ -312,8 +347,11 @@ void Workbench::accept(const QString& note)
     m_session.accept(
         m_open, note.toStdString(), guarded(this, [this](Result<session::AcceptRecord> record) {
             if (record) {
-                Q_EMIT message(QStringLiteral("Accepted and signed by %1").arg(qs(record->who)),
-                               false);
+                Q_EMIT message(
+                    QStringLiteral("Accepted%1 and signed by %2")
+                        .arg(record->provisional ? QStringLiteral(" provisionally") : QString(),
+                             qs(record->who)),
+                    false);
                 loadCandidates(false);
             } else {
                 report(record.error());

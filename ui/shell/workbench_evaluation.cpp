@@ -6,14 +6,11 @@
 
 #include <QCoreApplication>
 #include <QThreadPool>
-#include <QTimer>
 
 #include <algorithm>
 
 namespace lathe::ui {
 namespace {
-
-constexpr int kFullStartMs = 3000;
 
 bool hasFailed(const evaluation::EvaluationResult& result)
 {
@@ -142,6 +139,20 @@ void Workbench::evaluate(const CandidateId& candidate, session::EvaluateOptions 
     const bool follows = options.thenFull;
     m_running = nullptr;
     m_jobCandidate = candidate;
+    if (follows) {
+        options.onFull = guarded(this, [this, generation](Result<EvaluationPtr> result) {
+            if (result) {
+                onEvaluation(*result);
+            }
+            if (generation != m_jobGeneration) {
+                return; // superseded or stopped
+            }
+            if (!result) {
+                report(result.error());
+            }
+            endJob();
+        });
+    }
     m_job = m_session.evaluate(
         candidate,
         std::move(options),
@@ -153,8 +164,8 @@ void Workbench::evaluate(const CandidateId& candidate, session::EvaluateOptions 
                 return; // superseded or stopped
             }
             if (result && follows && (*result)->verdict == protocol::Verdict::Correct) {
-                awaitFullTier(generation);
-                return;
+                Q_EMIT activityChanged();
+                return; // the full tier follows by itself under the same job
             }
             if (!result) {
                 report(result.error());
@@ -164,24 +175,10 @@ void Workbench::evaluate(const CandidateId& candidate, session::EvaluateOptions 
     Q_EMIT activityChanged();
 }
 
-// The full tier follows by itself under the same job; what comes of it arrives as snapshots only.
-void Workbench::awaitFullTier(std::uint64_t generation)
-{
-    m_awaitsFull = true;
-    QTimer::singleShot(kFullStartMs, this, [this, generation] {
-        const bool began = m_running && m_running->tier != protocol::Tier::Quick;
-        if (generation == m_jobGeneration && m_awaitsFull && !began) {
-            endJob(); // something newer of the same task came between
-        }
-    });
-    Q_EMIT activityChanged();
-}
-
 void Workbench::endJob()
 {
     m_job = 0;
     m_running = nullptr;
-    m_awaitsFull = false;
     Q_EMIT activityChanged();
     Q_EMIT resultChanged();
 }
@@ -206,9 +203,6 @@ void Workbench::onEvaluation(const EvaluationPtr& result)
             m_result = result;
         }
         Q_EMIT resultChanged();
-    }
-    if (ofJob && m_awaitsFull && result->finished && result->tier != protocol::Tier::Quick) {
-        endJob();
     }
 }
 

@@ -14,7 +14,6 @@ namespace {
 // Colour names in the sheet are replaced by the palette's values, so the sheet reads like the
 // design.
 const char* const kStyleSheet = R"(
-QWidget { color: @text; }
 QMainWindow, QDialog { background: @bg1; }
 QMainWindow::separator { background: @line; width: 1px; height: 1px; }
 QSplitter::handle { background: @line; }
@@ -160,8 +159,15 @@ QString Theme::styleSheet() const
 
 void Theme::applyTo(QApplication& application) const
 {
-    const Palette& p = palette();
     application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    application.setFont(uiFont());
+    applyPaletteTo(application);
+    applySheetTo(application);
+}
+
+void Theme::applyPaletteTo(QApplication& application) const
+{
+    const Palette& p = palette();
     QPalette q;
     q.setColor(QPalette::Window, p.bg1);
     q.setColor(QPalette::WindowText, p.text);
@@ -179,7 +185,10 @@ void Theme::applyTo(QApplication& application) const
     q.setColor(QPalette::Disabled, QPalette::Text, p.text3);
     q.setColor(QPalette::Disabled, QPalette::ButtonText, p.text3);
     application.setPalette(q);
-    application.setFont(uiFont());
+}
+
+void Theme::applySheetTo(QApplication& application) const
+{
     application.setStyleSheet(styleSheet());
 }
 

@@ -129,13 +129,15 @@ QString titleOf(const agent::TrajectoryItem& item)
                    ? QStringLiteral("stopped")
                    : QStringLiteral("stopped: ") + qs(item.title);
     }
-    QString title = qs(item.title.empty() ? item.kind : item.title);
-    if (title.startsWith(QLatin1String("edit_file "))) {
-        title = QStringLiteral("edit ") + title.mid(10).section(QLatin1Char('/'), -1);
-    } else if (title.startsWith(QLatin1String("write_file "))) {
-        title = QStringLiteral("write ") + title.mid(11).section(QLatin1Char('/'), -1);
+    const QString title = qs(item.title.empty() ? item.kind : item.title);
+    const QString argument = title.section(QLatin1Char(' '), 1);
+    QString tool = title.section(QLatin1Char(' '), 0, 0);
+    if (tool == QLatin1String("edit_file") || tool == QLatin1String("write_file")) {
+        return tool.section(QLatin1Char('_'), 0, 0) + QLatin1Char(' ')
+               + argument.section(QLatin1Char('/'), -1);
     }
-    return title.replace(QLatin1Char('_'), QLatin1Char(' '));
+    tool.replace(QLatin1Char('_'), QLatin1Char(' ')); // an argument keeps its own: model_new.py
+    return argument.isEmpty() ? tool : tool + QLatin1Char(' ') + argument;
 }
 
 } // namespace

@@ -5,10 +5,14 @@
 #include <lathe/ui/adapters/text.h>
 #include <lathe/ui/compare/line_diff.h>
 #include <lathe/ui/evaluation/checklist.h>
+#include <lathe/ui/evaluation/pin_answer.h>
 #include <lathe/ui/evaluation/strip_content.h>
+#include <lathe/ui/shell/stored_settings.h>
 #include <lathe/ui/style/font_features.h>
 
 #include <QRandomGenerator>
+#include <QSettings>
+#include <QTemporaryDir>
 #include <QTest>
 
 using namespace lathe;
@@ -98,6 +102,8 @@ private Q_SLOTS:
     void stripOfBuildFailure();
     void stripExplainsWithDeltas();
     void checklistRefusesWrongAndQuick();
+    void pinIsComparedThroughTheBaseline();
+    void settingsAreWrittenBehind();
     void fontWithoutTheFeatureStays();
 };
 
@@ -222,6 +228,49 @@ void TextTest::checklistRefusesWrongAndQuick()
     result = correctResult();
     result.done.aaFloorPercent = 200; // the interval lies below what unchanged code differs by
     QCOMPARE(acceptChecklist(result, can)[3].tone, Tone::Warn);
+}
+
+void TextTest::pinIsComparedThroughTheBaseline()
+{
+    // 2.0 [1.6, 2.5] over 1.25 [1.0, 1.5625]: 1.6; each end lies a factor of 1.25 from its middle,
+    // so two of them lie exp(sqrt(2) ln 1.25) = 1.3710 apart.
+    evaluation::EvaluationResult mine;
+    mine.comparisons = {{"candidate", "compile:default", "a", "warm", 9, 8, 10, "faster"},
+                        {"candidate", "eager", "a", "warm", 2.0, 1.6, 2.5, "faster"},
+                        {"candidate", "eager", "b", "warm", 7.0, 6.0, 8.0, "faster"},
+                        {"aa", "candidate", "a", "warm", 1.0, 1.0, 1.0, "same"}};
+    evaluation::EvaluationResult pinned;
+    pinned.comparisons = {{"candidate", "eager", "a", "warm", 1.25, 1.0, 1.5625, "faster"},
+                          {"candidate", "eager", "c", "warm", 3.0, 2.0, 4.0, "faster"}};
+    const auto pin = storedAgainstPin(mine, pinned, QStringLiteral("pinned candidate 4"));
+    QVERIFY(pin.has_value());
+    QVERIFY(qAbs(pin->answer.ratio - 1.6) < 1e-9);
+    QVERIFY(qAbs(pin->answer.low - 1.6 / 1.3710) < 1e-3);
+    QVERIFY(qAbs(pin->answer.high - 1.6 * 1.3710) < 1e-3);
+    QCOMPARE(pin->answer.tone, Tone::Neutral);
+    QVERIFY(pin->answer.than.contains(QStringLiteral("not interleaved")));
+    QVERIFY(
+        pin->method.contains(QStringLiteral("against eager in their own runs, 1 warm variant")));
+    pinned.comparisons.clear();
+    QVERIFY(!storedAgainstPin(mine, pinned, QStringLiteral("pinned candidate 4")));
+    QVERIFY(!timedAgainstPin(mine, QStringLiteral("pinned candidate 4"))); // no parent was timed
+}
+
+void TextTest::settingsAreWrittenBehind()
+{
+    const QTemporaryDir folder;
+    const std::string file = (folder.path() + QStringLiteral("/x.ini")).toStdString();
+    {
+        StoredSettings settings(file);
+        QCOMPARE(settings.value(QStringLiteral("a/b"), 7).toInt(), 7);
+        settings.setValue(QStringLiteral("a/b"), 8);
+        settings.setValue(QStringLiteral("a/bytes"), QByteArray("\x00\x01", 2));
+        QCOMPARE(settings.value(QStringLiteral("a/b")).toInt(), 8);
+    }
+    QSettings read(QString::fromStdString(file), QSettings::IniFormat);
+    QCOMPARE(read.value(QStringLiteral("a/b")).toInt(), 8);
+    QCOMPARE(StoredSettings(file).value(QStringLiteral("a/bytes")).toByteArray(),
+             QByteArray("\x00\x01", 2));
 }
 
 void TextTest::fontWithoutTheFeatureStays()

@@ -286,6 +286,7 @@ FakeSession::evaluate(CandidateId candidate,
     job.id = m_nextJob++;
     job.candidate = candidate;
     job.done = std::move(done);
+    job.onFull = options.onFull;
     script(job, options.tier);
     if (options.thenFull && !holds(sources.at(candidate.text()), "BREAK")
         && !holds(sources.at(candidate.text()), "WRONG")) {
@@ -385,6 +386,8 @@ bool FakeSession::step()
         if (auto done = std::exchange(
                 m_job->done, nullptr)) { // at the end of the first tier, as the real session does
             post([done, last = results.at(m_job->candidate.text())] { done(last); });
+        } else if (auto onFull = std::exchange(m_job->onFull, nullptr)) {
+            post([onFull, last = results.at(m_job->candidate.text())] { onFull(last); });
         }
     }
     if (m_job->script.empty()) {

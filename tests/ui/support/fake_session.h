@@ -109,6 +109,7 @@ private:
         evaluation::EvaluationResult result;
         std::deque<std::function<void(Job&)>> script;
         session::Callback<std::shared_ptr<const evaluation::EvaluationResult>> done;
+        session::Callback<std::shared_ptr<const evaluation::EvaluationResult>> onFull;
     };
     void post(std::function<void()> work) { m_executor(std::move(work)); }
     void publish(const Job& job);

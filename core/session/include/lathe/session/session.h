@@ -72,6 +72,7 @@ struct AcceptRecord
     std::string signature;    ///< hex, over the canonical JSON of the record and the evaluation
                               ///< document's hash
     bool signatureValid = false;
+    bool provisional = false; ///< of a full tier, not of an accept tier
     bool withdrawn = false;
 };
 
@@ -117,8 +118,10 @@ struct EvaluateOptions
     double timeoutSeconds = 600;
     std::optional<std::uint64_t> replaySeed;
     /// After a correct quick tier, run the full tier behind it (F5): the callback gets the quick
-    /// result, the full one comes through the observer alone; the same JobId cancels both.
+    /// result, onFull the full one or why there is none (Cancelled: something newer came first);
+    /// the same JobId cancels both.
     bool thenFull = false;
+    std::function<void(Result<std::shared_ptr<const evaluation::EvaluationResult>>)> onFull;
 };
 
 using agent::AgentBudget;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <lathe/ui/adapters/session_adapter.h>
+#include <lathe/ui/evaluation/checklist.h>
 
 #include <QFrame>
 
@@ -15,9 +15,7 @@ class BelievabilityCard : public QFrame
 {
     Q_OBJECT
 public:
-    BelievabilityCard(const Theme& theme,
-                      const evaluation::EvaluationResult& result,
-                      QWidget* parent);
+    BelievabilityCard(const Theme& theme, const std::vector<CardRow>& entries, QWidget* parent);
     void showAt(const QPoint& global);
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <lathe/ui/evaluation/pin_answer.h>
 #include <lathe/ui/style/theme.h>
 
 #include <QString>
@@ -32,6 +33,8 @@ struct CardRow
     QString name;
     QString value;
 };
-std::vector<CardRow> cardRows(const evaluation::EvaluationResult& result);
+/// pin may be null: nothing is pinned, or the pinned candidate is the open one.
+std::vector<CardRow> cardRows(const evaluation::EvaluationResult& result,
+                              const PinAnswer* pin = nullptr);
 
 } // namespace lathe::ui

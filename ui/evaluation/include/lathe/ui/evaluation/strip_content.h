@@ -55,6 +55,7 @@ struct StripContent
     QString verdictNote;   ///< "12 gates, 4 variants, full tier"
     QString verdictDetail; ///< worst error, or the reason, or the first diagnostic
     std::optional<RatioAnswer> vsParent;
+    std::optional<RatioAnswer> vsPin;
     std::optional<RatioAnswer> vsBest;
     QString worstVariant; ///< "worst variant 1.08×"
     QString slownessNote; ///< why there is no number

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <lathe/ui/adapters/session_adapter.h>
+#include <lathe/ui/evaluation/pin_answer.h>
 #include <lathe/ui/style/theme.h>
 
 #include <QMainWindow>
+
+#include <optional>
 
 class QDockWidget;
 class QSplitter;
@@ -55,6 +58,7 @@ private:
     void showCandidate(const std::vector<protocol::CandidateFile>& files);
     void showResult();
     void showActivity();
+    [[nodiscard]] std::optional<PinAnswer> againstPin() const;
     void runEditor();
     void startAgent();
     void openCandidate(const QString& id);

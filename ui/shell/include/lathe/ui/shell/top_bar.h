@@ -20,7 +20,8 @@ class TopBar : public QToolBar
     Q_OBJECT
 public:
     TopBar(const Theme& theme, const ActionRegistry& actions, QWidget* parent);
-    void setTask(const session::TaskDetail& task);
+    /// device: "cpu" or "cuda"; only variants that run there can be picked.
+    void setTask(const session::TaskDetail& task, const std::string& device);
     void setTarget(const QString& target, const QString& detail);
 
 Q_SIGNALS:

@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-class QSettings;
-
 namespace lathe::ui {
+
+class StoredSettings;
 
 /// What is open and what is going on: the state behind the main window and the use-cases its
 /// actions call. Every answer of the session that belongs to something no longer open is dropped.
@@ -23,7 +23,11 @@ class Workbench : public QObject
 {
     Q_OBJECT
 public:
-    Workbench(session::Session& session, SessionAdapter& adapter, QObject* parent = nullptr);
+    /// device: "cpu", "cuda" or "cuda:1".
+    Workbench(session::Session& session,
+              SessionAdapter& adapter,
+              const std::string& device = "cpu",
+              QObject* parent = nullptr);
     ~Workbench() override;
 
     [[nodiscard]] const std::vector<session::TaskRow>& tasks() const { return m_tasks; }
@@ -37,6 +41,10 @@ public:
     [[nodiscard]] const session::CandidateRow* rowOf(const CandidateId& id) const;
     [[nodiscard]] const EvaluationPtr& result() const { return m_result; }
     [[nodiscard]] const EvaluationPtr& parentResult() const { return m_parentResult; }
+    /// The candidate that everything is compared with, or null, and what its last evaluation found.
+    [[nodiscard]] const session::CandidateRow* pinnedCandidate() const;
+    [[nodiscard]] const EvaluationPtr& pinResult() const { return m_pinResult; }
+    [[nodiscard]] const std::string& device() const { return m_device; } ///< "cpu" or "cuda"
     /// The newest snapshot of what runs for the open candidate (null: nothing): where its stage is
     /// read.
     [[nodiscard]] const EvaluationPtr& running() const { return m_running; }
@@ -45,7 +53,7 @@ public:
     [[nodiscard]] const session::WorkerStatus& worker() const { return m_worker; }
     [[nodiscard]] const QString& variant() const { return m_variant; }
     /// Small things remembered in the workspace: window layout, last task and candidate.
-    [[nodiscard]] QSettings& settings() { return *m_settings; }
+    [[nodiscard]] StoredSettings& settings() { return *m_settings; }
     [[nodiscard]] session::Session& session() { return m_session; }
 
     /// Loads lists; opens the given task, else the last one, else the first.
@@ -100,8 +108,8 @@ private:
     void openSkeleton();
     void rememberOpen();
     void loadParent();
+    void loadPinned();
     void evaluate(const CandidateId& candidate, session::EvaluateOptions options);
-    void awaitFullTier(std::uint64_t generation);
     void endJob();
     void created(const session::CandidateRow& row);
     void showRun(const session::RunRow& run);
@@ -111,15 +119,16 @@ private:
 
     session::Session& m_session;
     SessionAdapter& m_adapter;
-    std::unique_ptr<QSettings> m_settings;
+    std::string m_device;
+    std::unique_ptr<StoredSettings> m_settings;
     std::vector<session::TaskRow> m_tasks;
     std::optional<session::TaskDetail> m_task;
     std::vector<session::CandidateRow> m_candidates;
     CandidateId m_open;
     EvaluationPtr m_result;
     EvaluationPtr m_parentResult;
+    EvaluationPtr m_pinResult;
     EvaluationPtr m_running;
-    bool m_awaitsFull = false; ///< the quick tier is done, the full one comes under the same job
     QString m_variant;
     session::JobId m_job = 0;
     CandidateId m_jobCandidate;

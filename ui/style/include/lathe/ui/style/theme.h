@@ -33,7 +33,11 @@ public:
     /// False when the system has no usable font at all: text would be boxes.
     [[nodiscard]] bool fontsFound() const { return m_fontsFound; }
 
+    /// Once, before the first widget: style, font and colours.
     void applyTo(QApplication& application) const;
+    /// After changed(), each of them a pass over every widget there is: in events of their own.
+    void applyPaletteTo(QApplication& application) const;
+    void applySheetTo(QApplication& application) const;
 
 Q_SIGNALS:
     void changed();
