@@ -170,8 +170,8 @@ void addEvalCommands(CLI::App& app, Invocation& invocation)
     eval->add_option("SOLUTION",
                      options->solutions,
                      "Folders, .py files, shipped solutions' names or candidates' ids");
-    eval->add_option("--format", options->format, "native or modelnew; else recognised")
-        ->check(CLI::IsMember({"native", "modelnew"}));
+    eval->add_option("--format", options->format, "native, modelnew or cuda-agent; else recognised")
+        ->check(CLI::IsMember({"native", "modelnew", "cuda-agent"}));
     eval->add_option("--accept-if",
                      options->acceptIf,
                      "\"faster\": exit 4 unless faster than the best baseline")
@@ -219,8 +219,9 @@ void addExecCommand(CLI::App& app, Invocation& invocation)
                      options->tool,
                      "After --: the tool and its arguments; the arm's command line is appended")
         ->required();
-    command->add_option("--format", options->format, "native or modelnew; else recognised")
-        ->check(CLI::IsMember({"native", "modelnew"}));
+    command
+        ->add_option("--format", options->format, "native, modelnew or cuda-agent; else recognised")
+        ->check(CLI::IsMember({"native", "modelnew", "cuda-agent"}));
     command->add_option("--variant", options->variants, "The variant whose inputs are used");
     command->add_option("--timeout", options->timeoutSeconds, "Seconds for the tool")
         ->check(CLI::PositiveNumber)
@@ -244,7 +245,7 @@ void addGuiCommand(CLI::App& app, Invocation& invocation)
 
 void addTaskCommands(CLI::App& app, Invocation& invocation)
 {
-    CLI::App* group = app.add_subcommand("task", "Check, show, list and make tasks");
+    CLI::App* group = app.add_subcommand("task", "Check, show, list, make and import tasks");
     group->require_subcommand(1);
     const auto add =
         [&](const char* name, const char* text, int (*run)(const TaskOptions&), bool withTask) {
@@ -261,13 +262,30 @@ void addTaskCommands(CLI::App& app, Invocation& invocation)
             });
             return std::pair(command, options);
         };
-    add("check", "Find every problem of a task, with file and line", runTaskCheck, true);
+    const auto [check, checked] =
+        add("check",
+            "Find every problem of a task, with file and line, and run its reference",
+            runTaskCheck,
+            true);
+    check->add_flag("--static", checked->readOnly, "Read the files only, run nothing");
+    check->add_flag("--compile", checked->compile, "Run under torch.compile as well");
+    check->add_option("--variant", checked->variants, "Only these variants")->delimiter(',');
+    addSessionOptions(*check, *checked);
     add("show", "Reference, variants, solutions and notes of a task", runTaskShow, true);
     add("list", "The tasks found here", runTaskList, false);
     const auto [make, options] =
         add("new", "Make a task folder with a template that runs", runTaskNew, false);
     make->add_option("NAME", options->task, "Name of the task")->required();
     make->add_option("DIR", options->folder, "Folder to make (must not exist)")->required();
+    const auto [import, imported] = add("import",
+                                        "Make task folders from KernelBench, robust-kbench or "
+                                        "CUDA-Agent-Ops files",
+                                        runTaskImport,
+                                        false);
+    import->add_option("FROM", imported->task, "A .py, .jsonl or .parquet file, or a folder")
+        ->required();
+    import->add_option("DIR", imported->folder, "Folder in which the tasks' folders are made")
+        ->required();
 }
 
 void addTraceCommands(CLI::App& app, Invocation& invocation)

@@ -54,10 +54,12 @@ struct ExecOptions : CommonOptions
     std::vector<std::string> tool;
 };
 
-struct TaskOptions : OutputOptions
+struct TaskOptions : CommonOptions
 {
     std::string task;
     std::string folder;
+    bool readOnly = false; ///< check: run nothing
+    bool compile = false;  ///< check: under torch.compile as well
 };
 
 struct TraceOptions : OutputOptions
@@ -86,6 +88,7 @@ int runGui(const std::vector<std::string>& arguments);
 int runTaskCheck(const TaskOptions& options);
 int runTaskShow(const TaskOptions& options);
 int runTaskList(const TaskOptions& options);
+int runTaskImport(const TaskOptions& options);
 int runTaskNew(const TaskOptions& options);
 int runTraceInfo(const TraceOptions& options);
 int runTraceConvert(const TraceOptions& options);

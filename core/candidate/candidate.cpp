@@ -80,6 +80,16 @@ Result<void> collect(const fs::path& root,
     return {};
 }
 
+/// CUDA Agent's workdir: kernels with bindings that register themselves.
+bool isWorkdir(const protocol::CandidateSpec& spec)
+{
+    return std::any_of(spec.files.begin(), spec.files.end(), [](const auto& file) {
+        return file.path.starts_with("kernels/")
+               && (file.path.ends_with("_binding.cpp")
+                   || file.text.find("binding_registry.h") != std::string::npos);
+    });
+}
+
 Result<protocol::CandidateSpec> loadFolder(const fs::path& path)
 {
     protocol::CandidateSpec spec;
@@ -96,6 +106,14 @@ Result<protocol::CandidateSpec> loadFolder(const fs::path& path)
                     path.string()
                         + " has no model_new.py; a native solution is model_new.py and "
                           "kernels/*.cpp or *.cu");
+    }
+    if (isWorkdir(spec)) {
+        // Their own scripts, the task and the shared binding files stay where they are.
+        std::erase_if(spec.files, [](const auto& file) {
+            return file.path != "model_new.py" && !file.path.starts_with("kernels/");
+        });
+        spec.format = "cuda-agent";
+        return spec;
     }
     const bool hasKernels = std::any_of(spec.files.begin(), spec.files.end(), [](const auto& file) {
         return file.path.starts_with("kernels/");
@@ -124,10 +142,11 @@ Result<protocol::CandidateSpec> loadSingle(const fs::path& path)
 
 Result<protocol::CandidateSpec> loadSolution(const fs::path& given, const std::string& format)
 {
-    static const std::set<std::string> kFormats = {"", "native", "modelnew"};
+    static const std::set<std::string> kFormats = {"", "native", "modelnew", "cuda-agent"};
     if (!kFormats.contains(format)) {
         return fail(ErrorCode::InvalidArgument,
-                    "there is no solution format \"" + format + "\"; known: native, modelnew");
+                    "there is no solution format \"" + format
+                        + "\"; known: native, modelnew, cuda-agent");
     }
     const fs::path path = given.filename().empty() ? given.parent_path() : given;
     std::error_code error;

@@ -63,6 +63,11 @@ Result<std::vector<std::filesystem::path>> exportCandidate(const task::Task& tas
                         "\"" + file.path + "\" is not a path inside the candidate's folder");
         }
     }
+    if (candidate.format == "cuda-agent") {
+        return fail(ErrorCode::Unsupported,
+                    "a CUDA-Agent workdir is built with pybind11 and cannot be exported yet; its "
+                    "folder is the hand-off");
+    }
     FileMap files;
     if (as == "kernelbench") {
         files[exportName(task) + "_kernelbench.py"] = kernelBenchFile(task, candidate);

@@ -50,6 +50,100 @@ Result<Variant> variantFromJson(const nlohmann::json& json)
     return value;
 }
 
+nlohmann::json toJson(const Tolerance& value)
+{
+    auto json = nlohmann::json::object();
+    if (value.relative) {
+        json["relative"] = *value.relative;
+    }
+    if (value.absolute) {
+        json["absolute"] = *value.absolute;
+    }
+    return json;
+}
+
+void readTolerance(Fields& fields, Tolerance& value)
+{
+    if (const auto* tolerance = fields.find("tolerance")) {
+        Fields inner(*tolerance, "tolerance");
+        inner.read("relative", value.relative).read("absolute", value.absolute);
+        fields.adopt(inner);
+    }
+}
+
+nlohmann::json toJson(const InputRule& value)
+{
+    return {{"index", value.index},
+            {"domain", value.domain},
+            {"below", value.below},
+            {"layout", value.layout}};
+}
+
+Result<InputRule> inputRuleFromJson(const nlohmann::json& json)
+{
+    InputRule value;
+    Fields fields(json, "input");
+    fields.need("index").read("index", value.index);
+    fields.read("domain", value.domain).read("below", value.below).read("layout", value.layout);
+    if (fields.failed()) {
+        return fields.error();
+    }
+    return value;
+}
+
+nlohmann::json toJson(const OutputRule& value)
+{
+    return {{"index", value.index},
+            {"compare", value.compare},
+            {"of", value.of},
+            {"axis", value.axis},
+            {"tolerance", toJson(value.tolerance)}};
+}
+
+Result<OutputRule> outputRuleFromJson(const nlohmann::json& json)
+{
+    OutputRule value;
+    Fields fields(json, "output");
+    fields.need("index").read("index", value.index);
+    fields.read("compare", value.compare).read("of", value.of).read("axis", value.axis);
+    readTolerance(fields, value.tolerance);
+    if (fields.failed()) {
+        return fields.error();
+    }
+    return value;
+}
+
+nlohmann::json toJson(const FreeDimension& value)
+{
+    return {
+        {"name", value.name}, {"min", value.min}, {"max", value.max}, {"multiple", value.multiple}};
+}
+
+Result<FreeDimension> freeDimensionFromJson(const nlohmann::json& json)
+{
+    FreeDimension value;
+    Fields fields(json, "free dimension");
+    fields.need("name").read("name", value.name);
+    fields.read("min", value.min).read("max", value.max).read("multiple", value.multiple);
+    if (!fields.failed() && (value.min < 0 || value.max < value.min || value.multiple < 1)) {
+        fields.wrong("min", "names no range");
+    }
+    if (fields.failed()) {
+        return fields.error();
+    }
+    return value;
+}
+
+template <class T>
+nlohmann::json toJsonArray(const std::vector<T>& values)
+{
+    auto json = nlohmann::json::array();
+    for (const T& value : values) {
+        json.push_back(toJson(value));
+    }
+    return json;
+}
+
 Result<CandidateFile> candidateFileFromJson(const nlohmann::json& json)
 {
     CandidateFile value;
@@ -97,25 +191,19 @@ Result<TensorInfo> tensorInfoFromJson(const nlohmann::json& json)
 
 nlohmann::json toJson(const TaskSpec& value)
 {
-    auto variants = nlohmann::json::array();
-    for (const Variant& variant : value.variants) {
-        variants.push_back(toJson(variant));
-    }
-    auto tolerance = nlohmann::json::object();
-    if (value.tolerance.relative) {
-        tolerance["relative"] = *value.tolerance.relative;
-    }
-    if (value.tolerance.absolute) {
-        tolerance["absolute"] = *value.tolerance.absolute;
-    }
     return {{"key", value.key},
-            {"variants", std::move(variants)},
+            {"variants", toJsonArray(value.variants)},
             {"precision", value.precision},
             {"mode", value.mode},
             {"weights", value.weights},
+            {"inputs", toJsonArray(value.inputs)},
+            {"outputs", toJsonArray(value.outputs)},
+            {"free", toJsonArray(value.free)},
+            {"buffers", value.buffers},
+            {"backward", value.backward},
             {"mutates", value.mutates},
             {"libraries", value.libraries},
-            {"tolerance", std::move(tolerance)},
+            {"tolerance", toJson(value.tolerance)},
             {"stochastic", value.stochastic},
             {"forwardTimeoutSeconds", value.forwardTimeoutSeconds},
             {"importTimeoutSeconds", value.importTimeoutSeconds}};
@@ -130,11 +218,11 @@ Result<TaskSpec> taskSpecFromJson(const nlohmann::json& json)
         .read("mode", value.mode)
         .read("weights", value.weights);
     fields.read("mutates", value.mutates).read("libraries", value.libraries);
-    if (const auto* tolerance = fields.find("tolerance")) {
-        Fields inner(*tolerance, "task.tolerance");
-        inner.read("relative", value.tolerance.relative).read("absolute", value.tolerance.absolute);
-        fields.adopt(inner);
-    }
+    fields.readObjects("inputs", value.inputs, inputRuleFromJson);
+    fields.readObjects("outputs", value.outputs, outputRuleFromJson);
+    fields.readObjects("free", value.free, freeDimensionFromJson);
+    fields.read("buffers", value.buffers).read("backward", value.backward);
+    readTolerance(fields, value.tolerance);
     fields.read("stochastic", value.stochastic);
     fields.read("forwardTimeoutSeconds", value.forwardTimeoutSeconds);
     fields.read("importTimeoutSeconds", value.importTimeoutSeconds);

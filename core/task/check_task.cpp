@@ -24,9 +24,6 @@ std::vector<Finding> checkTask(const std::string& reference,
                             0,
                             "no notes; write the outcome you expect before measuring"});
     }
-    if (isFolder && task.title.empty()) {
-        findings.push_back({"warning", (task.folder / "task.json").string(), 0, "no title"});
-    }
     return findings;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "foreign.h"
 #include "task_reader.h"
 
 #include <lathe/base/files.h>
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 bool isTaskFolder(const fs::path& folder)
 {
     std::error_code error;
-    return fs::exists(folder / "task.json", error) || fs::exists(folder / "reference.py", error);
+    return isRobustKbenchFolder(folder) || fs::exists(folder / "task.json", error)
+           || fs::exists(folder / "reference.py", error);
 }
 
 /// "suite/name" when path lies two levels below one of the roots, else "".
@@ -79,12 +81,29 @@ Result<Located> locate(const std::string& reference, const std::vector<fs::path>
         return Located{whole, keyBelow(whole, roots)};
     }
     if (fs::is_regular_file(path, error)) {
+        if (path.extension() == ".jsonl" || path.extension() == ".parquet") {
+            return fail(ErrorCode::InvalidArgument,
+                        path.string() + " holds many tasks: name one as " + path.string()
+                            + "#LINE, or make folders of them all with lathe task import");
+        }
         if (path.extension() != ".py") {
             return fail(ErrorCode::InvalidArgument,
                         path.string()
                             + " is not a .py file; a task is a folder with task.json or a .py");
         }
         return Located{fs::weakly_canonical(path, error), {}};
+    }
+    if (const auto hash = reference.rfind('#'); hash != std::string::npos && hash > 0) {
+        const fs::path file = reference.substr(0, hash);
+        const std::string part = reference.substr(hash + 1);
+        const bool rows = file.extension() == ".jsonl" || file.extension() == ".parquet";
+        const bool numeric = !part.empty() && part.size() < 10
+                             && part.find_first_not_of("0123456789") == std::string::npos;
+        if ((rows && numeric && fs::is_regular_file(file, error))
+            || (part == "backward" && isRobustKbenchFolder(file))) {
+            const fs::path whole = fs::weakly_canonical(file, error);
+            return Located{whole.string() + "#" + part, {}};
+        }
     }
     std::vector<Located> matches;
     std::vector<std::string> names;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace lathe::task {
 namespace {
@@ -56,16 +57,27 @@ public:
                 m_at += 2;
                 continue;
             } else {
-                m_depth += (c == '(' || c == '[' || c == '{') ? 1 : 0;
-                m_depth -= (c == ')' || c == ']' || c == '}') ? 1 : 0;
+                bracket(c);
                 append(c);
             }
             ++m_at;
         }
         endLine();
+        if (!m_open.empty()) {
+            m_outline.unclosedBracketLine = m_open.back();
+        }
     }
 
 private:
+    void bracket(char c)
+    {
+        if (c == '(' || c == '[' || c == '{') {
+            m_open.push_back(m_line);
+        } else if ((c == ')' || c == ']' || c == '}') && !m_open.empty()) {
+            m_open.pop_back();
+        }
+    }
+
     void append(char c)
     {
         if (m_logical.empty()) {
@@ -106,10 +118,9 @@ private:
 
     void endLine()
     {
-        if (m_depth <= 0) {
+        if (m_open.empty()) {
             statement(m_logical, m_logicalLine);
             m_logical.clear();
-            m_depth = 0;
         }
         ++m_line;
     }
@@ -140,7 +151,7 @@ private:
     PythonOutline& m_outline;
     std::size_t m_at = 0;
     int m_line = 1;
-    int m_depth = 0;
+    std::vector<int> m_open; ///< lines of the brackets that are open
     std::string m_logical;
     int m_logicalLine = 1;
 };

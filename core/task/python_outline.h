@@ -15,6 +15,7 @@ struct PythonOutline
     std::map<std::string, int> constants; ///< NAME = ..., NAME: type = ...
     std::map<std::string, int> functions;
     std::map<std::string, int> classes;
+    int unclosedBracketLine = 0;    ///< line of a bracket that is never closed; 0: none
     int unterminatedStringLine = 0; ///< line where a string begins that never ends; 0: none
 };
 

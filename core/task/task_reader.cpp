@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task_reader.h"
 
-#include "python_outline.h"
-
 #include <lathe/base/files.h>
 #include <lathe/base/json.h>
 #include <lathe/base/text.h>
@@ -12,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace lathe::task {
 namespace {
@@ -38,26 +37,15 @@ std::string pythonString(const std::string& text)
     return out + "'";
 }
 
-bool isScalarOrList(const Json& value)
+} // namespace
+
+bool isLiteral(const Json& value)
 {
     if (value.is_array()) {
-        return std::all_of(value.begin(), value.end(), isScalarOrList);
+        return std::all_of(value.begin(), value.end(), isLiteral);
     }
     return value.is_number() || value.is_string() || value.is_boolean() || value.is_null();
 }
-
-bool isVariantName(const std::string& name)
-{
-    const auto isAlnum = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    };
-    return !name.empty() && name.size() <= 64 && isAlnum(name.front())
-           && std::all_of(name.begin(), name.end(), [&](char c) {
-                  return isAlnum(c) || c == '.' || c == '-' || c == '_';
-              });
-}
-
-} // namespace
 
 std::string pythonLiteral(const Json& value)
 {
@@ -182,22 +170,6 @@ void TaskReader::stringList(const Json& object, const char* key, std::vector<std
     out = it->get<std::vector<std::string>>();
 }
 
-void TaskReader::mutates(const Json& object, std::vector<int>& out)
-{
-    const auto it = object.find("mutates");
-    if (it == object.end()) {
-        return;
-    }
-    const auto isIndex = [](const Json& v) {
-        return v.is_number_unsigned() && v.get<std::uint64_t>() < 1024;
-    };
-    if (!it->is_array() || !std::all_of(it->begin(), it->end(), isIndex)) {
-        error("mutates", "\"mutates\" must be a list of input indexes, counted from 0");
-        return;
-    }
-    out = it->get<std::vector<int>>();
-}
-
 void TaskReader::tolerance(const Json& object, protocol::Tolerance& out)
 {
     const auto it = object.find("tolerance");
@@ -227,76 +199,6 @@ void TaskReader::timeouts(const Json& object, protocol::TaskSpec& spec)
     secondsMember(object, "importTimeoutSeconds", spec.importTimeoutSeconds);
 }
 
-void TaskReader::variant(const Json& entry,
-                         std::set<std::string>& names,
-                         std::vector<protocol::Variant>& out)
-{
-    protocol::Variant variant;
-    if (!entry.is_object() || !entry.contains("name")) {
-        error("variants", "every variant must be an object with a \"name\"");
-        return;
-    }
-    if (!stringMember(entry, "name", variant.name) || !isVariantName(variant.name)) {
-        error("variants",
-              "a variant's \"name\" must be 1 to 64 letters, digits, dots, dashes or underscores");
-        return;
-    }
-    if (!names.insert(variant.name).second) {
-        error(variant.name,
-              "two variants are named \"" + variant.name + "\"; give each its own name");
-    }
-    unknownMembers(
-        entry, {"name", "constants", "device", "headline", "hidden"}, "variant " + variant.name);
-    choiceMember(entry, "device", variant.device, {"any", "cpu", "cuda"});
-    boolMember(entry, "headline", variant.headline);
-    boolMember(entry, "hidden", variant.hidden);
-    const auto constants = entry.find("constants");
-    if (constants != entry.end() && !constants->is_object()) {
-        error("constants",
-              "\"constants\" of variant " + variant.name
-                  + " must be an object of names and values");
-    } else if (constants != entry.end()) {
-        for (const auto& [name, value] : constants->items()) {
-            if (!isPythonIdentifier(name)) {
-                error(name,
-                      "\"" + name
-                          + "\" is not a Python name; constants replace top-level names of the "
-                            "reference");
-            } else if (!isScalarOrList(value)) {
-                error(name,
-                      "constant " + name
-                          + " must be a number, string, true, false, null or a list of those");
-            } else {
-                variant.constants.push_back({name, pythonLiteral(value)});
-            }
-        }
-    }
-    if (variant.headline && variant.hidden) {
-        error(variant.name, "variant " + variant.name + " cannot be both the headline and hidden");
-    }
-    out.push_back(std::move(variant));
-}
-
-void TaskReader::variants(const Json& object, std::vector<protocol::Variant>& out)
-{
-    const auto it = object.find("variants");
-    if (it == object.end()) {
-        return;
-    }
-    if (!it->is_array()) {
-        error("variants", "\"variants\" must be a list");
-        return;
-    }
-    std::set<std::string> names;
-    for (const auto& entry : *it) {
-        variant(entry, names, out);
-    }
-    const auto visible = [](const protocol::Variant& v) { return !v.hidden; };
-    if (!out.empty() && std::none_of(out.begin(), out.end(), visible)) {
-        error("variants", "every variant is hidden; at least one must be visible");
-    }
-}
-
 void TaskReader::unknownMembers(const Json& object,
                                 const std::set<std::string>& known,
                                 std::string_view where)
@@ -313,9 +215,13 @@ bool TaskReader::read(Task& task, std::string& referenceName, std::string& notes
 {
     auto parsed = parseOrderedJson(m_text);
     if (!parsed || !parsed->is_object()) {
+        // The parser's own words hold the line.
+        const std::string detail = parsed ? std::string() : parsed.error().detail;
+        const auto at = detail.find("line ");
+        const int line = at == std::string::npos ? 1 : std::atoi(detail.c_str() + at + 5);
         m_findings.push_back({"error",
                               m_file,
-                              1,
+                              std::max(line, 1),
                               parsed ? "task.json must hold one JSON object"
                                      : "task.json is not valid JSON: " + parsed.error().detail});
         return false;
@@ -332,13 +238,20 @@ bool TaskReader::read(Task& task, std::string& referenceName, std::string& notes
                                                  "mode",
                                                  "weights",
                                                  "mutates",
+                                                 "inputs",
+                                                 "outputs",
+                                                 "free",
+                                                 "buffers",
+                                                 "backward",
                                                  "libraries",
                                                  "tolerance",
                                                  "stochastic",
                                                  "forwardTimeoutSeconds",
                                                  "importTimeoutSeconds"};
     unknownMembers(object, kKnown, "task.json");
-    stringMember(object, "title", task.title);
+    if (!stringMember(object, "title", task.title) && !object.contains("title")) {
+        warning({}, "no \"title\"; give the task a name that people see in lists");
+    }
     stringMember(object, "suite", task.suite);
     for (auto [key, name] :
          {std::pair{"reference", &referenceName}, std::pair{"notes", &notesName}}) {
@@ -357,9 +270,14 @@ bool TaskReader::read(Task& task, std::string& referenceName, std::string& notes
     choiceMember(
         object, "stochastic", spec.stochastic, {"none", "explicit", "statistical", "unjudgeable"});
     stringList(object, "libraries", spec.libraries);
-    std::vector<std::string> tags;
-    stringList(object, "tags", tags);
+    stringList(object, "tags", task.tags);
+    spec.buffers = spec.mode == "train" ? "compare" : "ignore";
+    choiceMember(object, "buffers", spec.buffers, {"compare", "ignore"});
+    boolMember(object, "backward", spec.backward);
     mutates(object, spec.mutates);
+    inputs(object, spec.inputs);
+    outputs(object, spec.outputs);
+    free(object, spec.free);
     tolerance(object, spec.tolerance);
     timeouts(object, spec);
     variants(object, spec.variants);

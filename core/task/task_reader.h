@@ -16,6 +16,9 @@ namespace lathe::task {
 /// A Python literal for a JSON value: true -> True, null -> None, "a" -> 'a'.
 std::string pythonLiteral(const nlohmann::ordered_json& value);
 
+/// True for what pythonLiteral can write.
+bool isLiteral(const nlohmann::ordered_json& value);
+
 /// Reads task.json into a Task and collects every problem with its line; wrong types are errors,
 /// unknown members are warnings.
 class TaskReader
@@ -40,13 +43,25 @@ private:
                     const char* key,
                     std::vector<std::string>& out);
     void boolMember(const nlohmann::ordered_json& object, const char* key, bool& out);
+    bool indexMember(const nlohmann::ordered_json& object, const std::string& where, int& out);
     void mutates(const nlohmann::ordered_json& object, std::vector<int>& out);
+    void inputs(const nlohmann::ordered_json& object, std::vector<protocol::InputRule>& out);
+    void outputs(const nlohmann::ordered_json& object, std::vector<protocol::OutputRule>& out);
+    void
+    ties(const nlohmann::ordered_json& entry, const std::string& where, protocol::OutputRule& rule);
+    void free(const nlohmann::ordered_json& object, std::vector<protocol::FreeDimension>& out);
     void tolerance(const nlohmann::ordered_json& object, protocol::Tolerance& out);
     void timeouts(const nlohmann::ordered_json& object, protocol::TaskSpec& spec);
     void variants(const nlohmann::ordered_json& object, std::vector<protocol::Variant>& out);
     void variant(const nlohmann::ordered_json& entry,
                  std::set<std::string>& names,
                  std::vector<protocol::Variant>& out);
+    void constants(const nlohmann::ordered_json& entry, protocol::Variant& out);
+    void arguments(const nlohmann::ordered_json& entry, protocol::Variant& out);
+    void axes(const nlohmann::ordered_json& entry,
+              const protocol::Variant& base,
+              std::set<std::string>& names,
+              std::vector<protocol::Variant>& out);
     void unknownMembers(const nlohmann::ordered_json& object,
                         const std::set<std::string>& known,
                         std::string_view where);

@@ -42,6 +42,19 @@ Outcome<Reply> okOr(Outcome<void> done)
     return ok();
 }
 
+/// A text that may be longer than a packet, in memory of its own.
+Outcome<UniqueFd> memoryWith(const char* name, const std::string& text)
+{
+    UniqueFd memory(memfd_create(name, MFD_CLOEXEC));
+    for (std::size_t done = 0; done < text.size();) {
+        const ssize_t n = ::write(memory.get(), text.data() + done, text.size() - done);
+        if (n <= 0)
+            return failure("wire", std::string("The ") + name + " could not be handed over.");
+        done += static_cast<std::size_t>(n);
+    }
+    return memory;
+}
+
 Outcome<Reply> describedOr(Outcome<Described> described)
 {
     if (!described)
@@ -69,6 +82,8 @@ Outcome<Reply> Phase::dispatch(const ArmReader& request, std::vector<UniqueFd> f
         return loadReference(request);
     case ArmMessage::LoadCandidate:
         return loadCandidate(request, std::move(fds));
+    case ArmMessage::Discover:
+        return discover(request);
     case ArmMessage::GetInitInputs: {
         auto values = m_host.initInputs();
         if (!values)
@@ -80,8 +95,7 @@ Outcome<Reply> Phase::dispatch(const ArmReader& request, std::vector<UniqueFd> f
     case ArmMessage::GetWeights:
         return describedOr(m_host.weights());
     case ArmMessage::MakeInputs:
-        return describedOr(
-            m_host.makeInputs(request.integer(FieldTag::Int), request.integer(FieldTag::Int2)));
+        return makeInputs(request);
     case ArmMessage::FillTensors:
         return fill(request, std::move(fds));
     case ArmMessage::BindInputs:
@@ -117,6 +131,10 @@ Outcome<Reply> Phase::loadReference(const ArmReader& request)
     load.mode = request.text(FieldTag::Text3);
     load.precision = request.text(FieldTag::Text4);
     load.upcast = request.integer(FieldTag::Int2) != 0;
+    auto compared = request.integers(FieldTag::Ints);
+    if (!compared)
+        return failure("wire", compared.error());
+    load.compared = compared->empty() ? 0 : compared->front();
     return okOr(m_host.loadReference(load));
 }
 
@@ -138,7 +156,41 @@ Outcome<Reply> Phase::loadCandidate(const ArmReader& request, std::vector<Unique
     load.seed = request.integer(FieldTag::Int2);
     load.mode = request.text(FieldTag::Text3);
     load.precision = request.text(FieldTag::Text4);
+    auto compared = request.integers(FieldTag::Ints);
+    if (!compared)
+        return failure("wire", compared.error());
+    load.compared = compared->empty() ? 0 : compared->front();
     return okOr(m_host.loadCandidate(std::move(load)));
+}
+
+Outcome<Reply> Phase::discover(const ArmReader& request)
+{
+    auto json = m_host.discover(request.text(FieldTag::Text));
+    if (!json)
+        return tl::unexpected(json.error());
+    auto memory = memoryWith("list of extensions", *json);
+    if (!memory)
+        return tl::unexpected(memory.error());
+    ArmWriter writer(ArmMessage::Extensions);
+    writer.integer(FieldTag::Int, static_cast<std::int64_t>(json->size()));
+    Reply reply{std::move(writer), {}};
+    reply.fds.push_back(std::move(*memory));
+    return reply;
+}
+
+Outcome<Reply> Phase::makeInputs(const ArmReader& request)
+{
+    auto rules = request.values(FieldTag::Values);
+    auto vary = request.integers(FieldTag::Ints);
+    if (!rules || !vary)
+        return failure("wire", !rules ? rules.error() : vary.error());
+    return describedOr(m_host.makeInputs(
+        request.integer(FieldTag::Int),
+        request.integer(FieldTag::Int2),
+        *rules,
+        !vary->empty() && vary->front() != 0,
+        vary->empty() ? std::vector<std::int64_t>{}
+                      : std::vector<std::int64_t>(vary->begin() + 1, vary->end())));
 }
 
 Outcome<Reply> Phase::bindInputs(const ArmReader& request, std::vector<UniqueFd> fds)
@@ -199,19 +251,14 @@ Outcome<Reply> Phase::trace(const ArmReader& request)
     auto traced = m_host.trace(request.integer(FieldTag::Int), request.integer(FieldTag::Int2));
     if (!traced)
         return tl::unexpected(traced.error());
-    UniqueFd memory(memfd_create("trace", MFD_CLOEXEC));
-    const std::string& json = traced->chromeJson;
-    for (std::size_t done = 0; done < json.size();) {
-        const ssize_t n = ::write(memory.get(), json.data() + done, json.size() - done);
-        if (n <= 0)
-            return failure("wire", "The trace could not be handed over.");
-        done += static_cast<std::size_t>(n);
-    }
+    auto memory = memoryWith("trace", traced->chromeJson);
+    if (!memory)
+        return tl::unexpected(memory.error());
     ArmWriter writer(ArmMessage::Traced);
-    writer.integer(FieldTag::Int, static_cast<std::int64_t>(json.size()))
+    writer.integer(FieldTag::Int, static_cast<std::int64_t>(traced->chromeJson.size()))
         .floats(FieldTag::Floats, {traced->ownKernelSeconds, traced->spanSeconds});
     Reply reply{std::move(writer), {}};
-    reply.fds.push_back(std::move(memory));
+    reply.fds.push_back(std::move(*memory));
     return reply;
 }
 

@@ -35,6 +35,8 @@ private:
     Outcome<Reply> dispatch(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
     Outcome<Reply> loadReference(const protocol::ArmReader& request);
     Outcome<Reply> loadCandidate(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
+    Outcome<Reply> discover(const protocol::ArmReader& request);
+    Outcome<Reply> makeInputs(const protocol::ArmReader& request);
     Outcome<Reply> bindInputs(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
     Outcome<Reply> fill(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
     Outcome<Reply> time(const protocol::ArmReader& request);

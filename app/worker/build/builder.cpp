@@ -4,6 +4,8 @@
 #include "compile.h"
 #include "diagnostics.h"
 #include "elf_exports.h"
+#include "open_files.h"
+#include "torch_build.h"
 
 #include <lathe/base/clock.h>
 #include <lathe/base/files.h>
@@ -31,7 +33,7 @@ constexpr std::string_view kSymbolPrefix = "__tvm_ffi_";
 constexpr std::uint64_t kMaxLibraryBytes = 512u << 20;
 constexpr std::size_t kMaxLogBytes = 256u << 10;
 /// Part of every key: raise it when what a build makes changes.
-constexpr std::string_view kRecipe = "lathe-build-1";
+constexpr std::string_view kRecipe = "lathe-build-2";
 
 void addField(Sha256& hash, std::string_view text)
 {
@@ -111,13 +113,24 @@ std::vector<std::string> translationUnits(const CandidateSpec& candidate)
     return units;
 }
 
-BuildOutcome failed(std::string file, std::string message)
+BuildOutcome failed(std::string file, std::string message, int line = 0)
 {
     BuildOutcome outcome;
     outcome.report.status = "failed";
     outcome.report.log = message + "\n";
-    outcome.report.diagnostics.push_back({std::move(file), 0, 0, "error", std::move(message)});
+    outcome.report.diagnostics.push_back({std::move(file), line, 0, "error", std::move(message)});
     return outcome;
+}
+
+/// Whether a Python-only candidate speaks of extensions that have to be compiled.
+bool asksForExtensions(const CandidateSpec& candidate)
+{
+    return candidate.format == "modelnew"
+           && std::any_of(candidate.files.begin(), candidate.files.end(), [](const auto& file) {
+                  return file.path.ends_with(".py")
+                         && (file.text.find("cpp_extension") != std::string::npos
+                             || file.text.find("load_inline") != std::string::npos);
+              });
 }
 
 /// Why a candidate cannot be built at all, before any compiler starts.
@@ -135,6 +148,10 @@ refuse(const CandidateSpec& candidate, bool cuda, const BuilderSettings& setting
     }
     if (candidate.format == "modelnew") {
         return std::nullopt;
+    }
+    if (candidate.format == "cuda-agent") {
+        const std::string why = refuseExtension(workdirExtension(candidate), cuda);
+        return why.empty() ? std::nullopt : std::optional(failed("kernels", why));
     }
     if (candidate.format != "native") {
         return failed("", "unknown candidate format \"" + candidate.format + "\"");
@@ -182,38 +199,6 @@ Result<std::string> readUntrusted(const fs::path& path)
         done += static_cast<std::size_t>(count);
     }
     return bytes;
-}
-
-/// A folder that other users may read, whatever the umask.
-Result<void> makeOpenFolder(const fs::path& folder)
-{
-    std::error_code error;
-    fs::create_directory(folder, error);
-    if (::chmod(folder.c_str(), 0755) != 0) {
-        return fail(ErrorCode::Io,
-                    "Cannot make " + folder.string(),
-                    std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-    }
-    return {};
-}
-
-Result<void> writeOpenFile(const fs::path& root, const std::string& relative, std::string_view text)
-{
-    fs::path folder = root;
-    for (const fs::path& part : fs::path(relative).parent_path()) {
-        folder /= part;
-        if (auto made = makeOpenFolder(folder); !made) {
-            return made;
-        }
-    }
-    const fs::path path = root / relative;
-    auto written = writeFileAtomic(path, text, 0644);
-    if (written && ::chmod(path.c_str(), 0644) != 0) { // the umask may have taken bits away
-        return fail(ErrorCode::Io,
-                    "Cannot open up " + path.string(),
-                    std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
-    }
-    return written;
 }
 
 /// Removes the private folder of one build.
@@ -340,15 +325,29 @@ std::string Builder::toolchain() const
     return m_toolchain;
 }
 
-Result<BuildOutcome>
-Builder::build(const CandidateSpec& candidate, const std::string& device, int cancelFd)
+Result<BuildOutcome> Builder::build(const CandidateSpec& candidate,
+                                    const std::string& device,
+                                    int cancelFd,
+                                    const DiscoverExtensions& discover)
 {
     const std::int64_t start = monotonicNs();
     const bool cuda = device.starts_with("cuda");
     if (auto refused = refuse(candidate, cuda, m_settings)) {
         return std::move(*refused);
     }
-    const std::string key = cacheKey(candidate, cuda, m_settings, m_environmentHash);
+    const bool withTorch = candidate.format == "cuda-agent" || asksForExtensions(candidate);
+    if (withTorch && !m_torch) {
+        auto torch = findTorch(m_settings.python);
+        if (!torch) {
+            return tl::unexpected(torch.error());
+        }
+        m_torch = std::make_shared<TorchPaths>(std::move(*torch));
+    }
+    const std::string key =
+        cacheKey(candidate,
+                 cuda,
+                 m_settings,
+                 m_environmentHash + (withTorch ? m_torch->key : std::string()));
     const auto seconds = [&] { return static_cast<double>(monotonicNs() - start) * 1e-9; };
     const BuildCache cache(m_settings.cacheFolder, m_settings.maxCacheBytes);
     if (auto entry = cache.find(key)) {
@@ -356,17 +355,55 @@ Builder::build(const CandidateSpec& candidate, const std::string& device, int ca
         entry->report.seconds = seconds();
         return BuildOutcome{std::move(entry->report), std::move(entry->folder)};
     }
-    auto outcome = compileAndPublish(candidate, cuda, key, cancelFd);
+    auto outcome = compileAndPublish(candidate, cuda, key, cancelFd, discover);
     if (outcome) {
         outcome->report.seconds = seconds();
     }
     return outcome;
 }
 
+Result<void> Builder::addExtension(const Extension& extension,
+                                   bool cuda,
+                                   const fs::path& work,
+                                   const fs::path& target,
+                                   protocol::BuildReport& report,
+                                   int cancelFd) const
+{
+    if (const std::string why = refuseExtension(extension, cuda); !why.empty()) {
+        report = failed({}, why).report;
+        return {};
+    }
+    const fs::path folder = work / ("extension-" + extension.name + extension.key);
+    if (auto made = makeOpenFolder(folder); !made) {
+        return made;
+    }
+    auto compiled = compileExtension(m_sandbox, m_settings, *m_torch, extension, folder, cancelFd);
+    if (!compiled) {
+        return tl::unexpected(compiled.error());
+    }
+    report = reportOf(*compiled);
+    if (report.status != "ok") {
+        return {};
+    }
+    const auto library = readUntrusted(folder / "out" / (extension.name + ".so"));
+    const auto names = library ? elfExports(*library, "PyInit_" + extension.name)
+                               : tl::unexpected(library.error());
+    if (!names || names->empty()) {
+        report = withoutExports(std::move(report),
+                                names ? "the extension " + extension.name
+                                            + " compiles but defines no Python module: add "
+                                              "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)"
+                                      : names.error().message);
+        return {};
+    }
+    return writeOpenFile(target, extension.name + ".so", *library);
+}
+
 Result<BuildOutcome> Builder::compileAndPublish(const CandidateSpec& candidate,
                                                 bool cuda,
                                                 const std::string& key,
-                                                int cancelFd)
+                                                int cancelFd,
+                                                const DiscoverExtensions& discover)
 {
     const BuildCache cache(m_settings.cacheFolder, m_settings.maxCacheBytes);
     auto made = cache.makeWorkFolder();
@@ -383,7 +420,8 @@ Result<BuildOutcome> Builder::compileAndPublish(const CandidateSpec& candidate,
     }
     for (const auto& file : candidate.files) {
         auto written = writeOpenFile(work.path / "src", file.path, file.text);
-        if (written && file.path.ends_with(".py")) {
+        // load() reads its sources from the candidate's folder.
+        if (written && (file.path.ends_with(".py") || asksForExtensions(candidate))) {
             written = writeOpenFile(entry / "candidate", file.path, file.text);
         }
         if (!written) {
@@ -396,12 +434,13 @@ Result<BuildOutcome> Builder::compileAndPublish(const CandidateSpec& candidate,
         if (auto given = m_sandbox.giveToTools(work.path / "out"); !given) {
             return tl::unexpected(given.error());
         }
-        const CompileJob job{&m_settings,
-                             work.path / "src",
-                             work.path / "out",
-                             translationUnits(candidate),
-                             candidate.flags,
-                             cuda};
+        CompileJob job;
+        job.settings = &m_settings;
+        job.sources = work.path / "src";
+        job.output = work.path / "out";
+        job.files = translationUnits(candidate);
+        job.flags = candidate.flags;
+        job.cuda = cuda;
         auto compiled = compile(m_sandbox, job, cancelFd);
         if (!compiled) {
             return tl::unexpected(compiled.error());
@@ -422,6 +461,47 @@ Result<BuildOutcome> Builder::compileAndPublish(const CandidateSpec& candidate,
             return tl::unexpected(written.error());
         }
         outcome.report = std::move(report);
+    }
+    if (candidate.format == "cuda-agent") {
+        auto built = addExtension(workdirExtension(candidate),
+                                  cuda,
+                                  work.path,
+                                  entry / "candidate",
+                                  outcome.report,
+                                  cancelFd);
+        if (!built) {
+            return tl::unexpected(built.error());
+        }
+    } else if (asksForExtensions(candidate) && discover) {
+        auto asked = discover(entry / "candidate", cancelFd);
+        if (!asked) {
+            return tl::unexpected(asked.error());
+        }
+        if (!asked->failure.empty()) {
+            return failed(asked->file, asked->failure, asked->line);
+        }
+        for (const Extension& extension : asked->extensions) {
+            const std::string place = "extensions/" + extension.key;
+            auto built = makeOpenFolder(entry / "candidate/extensions")
+                             .and_then([&] { return makeOpenFolder(entry / "candidate" / place); })
+                             .and_then([&] {
+                                 return addExtension(extension,
+                                                     cuda,
+                                                     work.path,
+                                                     entry / "candidate" / place,
+                                                     outcome.report,
+                                                     cancelFd);
+                             });
+            if (!built) {
+                return tl::unexpected(built.error());
+            }
+            if (outcome.report.status != "ok") {
+                break;
+            }
+        }
+    }
+    if (outcome.report.status != "ok") {
+        return outcome;
     }
     auto published = cache.publish(key, entry, outcome.report);
     if (!published) {

@@ -28,7 +28,7 @@ std::vector<std::string> cxxFlags(const CompileJob& job)
     std::vector<std::string> flags = {"-O3",
                                       "-march=native",
                                       "-fopenmp",
-                                      "-std=c++20",
+                                      job.standard.empty() ? "-std=c++20" : job.standard,
                                       "-fPIC",
                                       "-g1",
                                       "-fno-diagnostics-color",
@@ -108,12 +108,19 @@ private:
         for (std::size_t i = 0; i < m_job.settings->includeFolders.size(); ++i) {
             command.push_back("-I/build/include" + std::to_string(i));
         }
+        command.insert(command.end(), m_job.include.begin(), m_job.include.end());
         command.insert(command.end(), m_job.flags.begin(), m_job.flags.end());
         return command;
     }
 
-    static void addLinkFlags(std::vector<std::string>& command, bool device)
+    void addLinkFlags(std::vector<std::string>& command, bool device) const
     {
+        if (!m_job.library.empty()) {
+            // Python's own symbols come from the process that loads it.
+            command.insert(command.end(), m_job.link.begin(), m_job.link.end());
+            command.insert(command.end(), {"-o", "/build/out/" + m_job.library});
+            return;
+        }
         // A symbol nobody defines fails here, by name, and not when the candidate is loaded.
         if (device) {
             command.insert(command.end(), {"-Xlinker", "-z,defs", "-lgomp"});
@@ -133,6 +140,9 @@ private:
         for (std::size_t i = 0; i < m_job.settings->includeFolders.size(); ++i) {
             options.mounts.push_back(
                 {m_job.settings->includeFolders[i], "/build/include" + std::to_string(i), false});
+        }
+        for (const fs::path& folder : m_job.mounts) {
+            options.mounts.push_back({folder, folder.string(), false});
         }
         const double left = static_cast<double>(m_endNs - monotonicNs()) * 1e-9;
         return m_sandbox.run(options, std::max(left, 0.0), m_cancelFd, kMaxLogBytes);

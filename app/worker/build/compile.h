@@ -29,6 +29,11 @@ struct CompileJob
     std::vector<std::string> files; ///< relative paths of the translation units
     std::vector<std::string> flags; ///< the candidate's own
     bool cuda = false;
+    std::vector<std::string> include;          ///< before the candidate's flags
+    std::vector<std::string> link;             ///< behind the objects
+    std::vector<std::filesystem::path> mounts; ///< seen read-only at the same place
+    std::string library;  ///< empty: kernels.so, whose symbols must all be there
+    std::string standard; ///< empty: the compiler driver's own choice
 };
 
 /// Compiles the translation units side by side and links kernels.so, all in sandboxes. An error

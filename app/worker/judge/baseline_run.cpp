@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench.h"
 #include "evaluation_run.h"
+#include "health.h"
 
 #include <lathe/base/clock.h>
 #include <lathe/base/json.h>
@@ -22,96 +23,47 @@ namespace {
 
 constexpr double kLockSeconds = 300;
 
-/// Whether the golden outputs of one set would pass for those of the other.
-Result<bool> outputsDepend(const ReferenceVariant& variant)
-{
-    const InputSet& a = variant.sets()[0];
-    const InputSet& b = variant.sets()[1];
-    for (std::size_t i = 0; i < a.golden.size() && i < b.golden.size(); ++i) {
-        const auto& info = a.goldenShape.tensors[i];
-        if (info.bytes() != b.goldenShape.tensors[i].bytes()) {
-            return true;
-        }
-        const auto first = HostBytes::of(*a.golden[i], info.bytes());
-        const auto second = HostBytes::of(*b.golden[i], info.bytes());
-        if (!first || !second) {
-            return tl::unexpected(!first ? first.error() : second.error());
-        }
-        const auto deviation =
-            compareWithGolden(info.dtype, first->view(), info.dtype, second->view(), b.scales[i]);
-        if (!deviation) {
-            return tl::unexpected(deviation.error());
-        }
-        const auto limits = variant.calibration()[i].limits(variant.context().task.tolerance);
-        if (!whyOutside(*deviation, limits, variant.calibration()[i].dtype()).empty()) {
-            return true;
-        }
-    }
-    return false;
-}
-
 } // namespace
 
-void EvaluationRun::health(ReferenceVariant& variant)
+Result<void> EvaluationRun::health()
 {
-    const auto depends = outputsDepend(variant);
-    if (depends && !*depends) {
-        m_board->warn("health",
-                      variant.name(),
-                      "outputs are the same for different seeds: a constant would pass");
-        return;
-    }
-    // Deterministic: the same call again, to the bit.
-    const double timeout = variant.context().task.forwardTimeoutSeconds;
-    std::vector<std::string> digests[2];
-    for (auto& digest : digests) {
-        const Stopwatch watch(m_ledger.armSeconds);
-        const auto ran = variant.eager()->call(
-            ArmWriter(ArmMessage::Run).integer(FieldTag::Int, 0), {}, timeout, cancelFd());
-        auto fill = fillCall(*variant.eager(), TensorGroup::Outputs, 0, variant.outputs(), 60);
-        if (!ran || !expectReply(*ran, ArmMessage::Described) || !fill) {
-            m_board->warn("health", variant.name(), "the reference failed when it ran again");
-            variant.loseEager();
-            return;
+    const bool several = m_variants.size() > 1;
+    nlohmann::json detail = nlohmann::json::object();
+    std::vector<std::string> findings;
+    for (ReferenceVariant* variant : m_variants) {
+        stage("verify", "checking the health of " + variant->name());
+        HealthCheck check(*variant, m_device->memory->freeBytes(), cancelFd(), m_ledger);
+        if (auto done = check.run(); !done) {
+            return done;
         }
-        const auto copied =
-            variant.eager()->call(fill->request, fill->fds, fill->timeoutSeconds, cancelFd());
-        if (!copied || !expectReply(*copied, ArmMessage::Ok)) {
-            m_board->warn(
-                "health", variant.name(), "the reference's outputs could not be read again");
-            variant.loseEager();
-            return;
+        // Whoever asks for no more than the check waits for the compilers here.
+        if (m_request.until == protocol::Until::Verify && !m_request.against.empty()) {
+            waitForCompiled(*variant);
+            for (const std::string& mode : compileModes()) {
+                const CompiledVariant* arm = m_task->compiled(*variant, mode, false);
+                if (arm != nullptr && !arm->failure().empty()) {
+                    check.add("it does not run under compile:" + mode + ": " + arm->failure());
+                }
+            }
         }
-        for (const auto& buffer : variant.outputs()) {
-            digest.push_back(buffer->hash().value_or(std::string{}));
+        for (const std::string& finding : check.findings()) {
+            findings.push_back(several ? variant->name() + ": " + finding : finding);
+        }
+        if (detail.empty()) { // the headline's figures
+            detail = check.detail();
         }
     }
-    std::string voids;
-    auto limitsJson = nlohmann::json::array();
-    for (std::size_t i = 0; i < variant.calibration().size(); ++i) {
-        const auto limits = variant.calibration()[i].limits(variant.context().task.tolerance);
-        limitsJson.push_back({{"output", i},
-                              {"norm", measure(limits.norm)},
-                              {"element", measure(limits.element)},
-                              {"floor", measure(limits.floor)},
-                              {"trials", variant.calibration()[i].trials()}});
-        if (!limits.voidReason.empty()) {
-            voids +=
-                fmt::format("{}output {}: {}", voids.empty() ? "" : "; ", i, limits.voidReason);
-        }
+    detail["findings"] = findings;
+    protocol::GateResult gate{
+        "health",
+        findings.empty() ? protocol::GateStatus::Pass : protocol::GateStatus::Warn,
+        "deterministic, depends on its inputs, zeros fail, honest arithmetic agrees",
+        dumpJson(detail)};
+    if (!findings.empty()) {
+        gate.reason = fmt::format("{}", fmt::join(findings, "; "));
     }
-    const std::string detail = dumpJson(nlohmann::json{{"limits", limitsJson}});
-    if (!voids.empty()) {
-        m_board->warn("health", variant.name(), "cannot be judged: " + voids, detail);
-    } else if (digests[0] != digests[1]) {
-        m_board->warn(
-            "health", variant.name(), "the reference gives other bits when it runs again", detail);
-    } else {
-        m_board->pass("health",
-                      variant.name(),
-                      "deterministic, depends on its inputs, zeros fail, honest arithmetic agrees",
-                      detail);
-    }
+    m_sink(protocol::GateEvent{std::move(gate)});
+    return {};
 }
 
 Result<protocol::EvaluateDone> EvaluationRun::baseline()
@@ -126,19 +78,17 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
         return stopped(ready.error());
     }
     (void)m_task->waitForArms(1, cancelFd());
-    for (ReferenceVariant* variant : m_variants) {
-        stage("verify", "checking the health of " + variant->name());
-        health(*variant);
-        if (m_cancel.cancelled()) {
-            return fail(ErrorCode::Cancelled, "cancelled");
+    if (auto done = health(); !done || m_cancel.cancelled()) {
+        if (!done && done.error().code == ErrorCode::Refused) {
+            return stopped(
+                {Verdict::Refused, done.error().message, done.error().detail, false, {}});
         }
+        return fail(ErrorCode::Cancelled, "cancelled");
     }
-    m_board->flush();
+    if (m_request.until == protocol::Until::Build || m_request.until == protocol::Until::Verify) {
+        return finish(Verdict::Correct, "the task can be judged");
+    }
     for (ReferenceVariant* variant : m_variants) {
-        if (m_request.until == protocol::Until::Build
-            || m_request.until == protocol::Until::Verify) {
-            break;
-        }
         waitForCompiled(*variant);
         stage("bench", "timing " + variant->name());
         if (auto again = variant->advance(true, cancelFd(), m_ledger); !again) {

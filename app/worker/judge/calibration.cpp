@@ -26,6 +26,8 @@ constexpr double kElementFloorNarrow = 4;
 constexpr double kNormCap = 0.5;
 constexpr double kMismatchHeadRoom = 2.0;
 constexpr double kMismatchCap = 0.01;
+// Codes that honest rounding leaves one step away, where no trial happened to show one.
+constexpr double kNearFloor = 0.002;
 
 bool isWide(protocol::DType dtype)
 {
@@ -40,9 +42,15 @@ void Calibration::addHonest(const Deviation& deviation, double scale)
     m_norm = std::max(m_norm, std::isfinite(deviation.relRmse) ? deviation.relRmse : 1.0);
     m_element = std::max(m_element, std::isfinite(deviation.maxRel) ? deviation.maxRel : 1.0);
     if (deviation.elements > 0) {
+        m_hasElements = true;
         m_mismatchShare = std::max(m_mismatchShare,
                                    static_cast<double>(deviation.mismatches)
                                        / static_cast<double>(deviation.elements));
+    }
+    if (deviation.elements > 0) {
+        m_nearShare = std::max(m_nearShare,
+                               static_cast<double>(deviation.nearMisses)
+                                   / static_cast<double>(deviation.elements));
     }
     m_largestScale = std::max(m_largestScale, scale);
 }
@@ -51,6 +59,7 @@ Calibration::Limits Calibration::limits(const protocol::Tolerance& tolerance) co
 {
     Limits out;
     out.mismatchShare = m_mismatchShare * kMismatchHeadRoom;
+    out.nearShare = std::max(kNearFloor, m_nearShare * kMismatchHeadRoom);
     if (m_trials == 0) {
         out.voidReason = "no honest run to calibrate with";
     } else if (m_mismatchShare > kMismatchCap) {
@@ -75,7 +84,7 @@ Calibration::Limits Calibration::limits(const protocol::Tolerance& tolerance) co
         out.norm = std::max(out.norm, *tolerance.absolute / m_largestScale);
         out.element = std::max(out.element, *tolerance.absolute / m_largestScale);
     }
-    if (out.voidReason.empty() && !(m_largestScale > 0)) {
+    if (out.voidReason.empty() && m_hasElements && !(m_largestScale > 0)) {
         out.voidReason = "the expected output is zero everywhere, so zeros would pass";
     } else if (out.voidReason.empty() && out.norm >= kNormCap) {
         out.voidReason = fmt::format("honest arithmetic spreads by {:.2g} of the output's norm, so "
@@ -100,6 +109,16 @@ whyOutside(const Deviation& deviation, const Calibration::Limits& limits, protoc
                        "the other way round",
                        deviation.mismatches,
                        deviation.elements);
+    }
+    const double nearShare =
+        deviation.elements == 0
+            ? 0
+            : static_cast<double>(deviation.nearMisses) / static_cast<double>(deviation.elements);
+    if (nearShare > limits.nearShare && deviation.nearMisses > 1) {
+        return fmt::format("{} of {} codes are one step off; honest arithmetic leaves {:.2g} % so",
+                           deviation.nearMisses,
+                           deviation.elements,
+                           100 * limits.nearShare);
     }
     if (comparedExactly(dtype)) {
         return {};

@@ -28,6 +28,7 @@ public:
         double norm = 0;    ///< of relRmse
         double element = 0; ///< of maxRel
         double mismatchShare = 0;
+        double nearShare = 0;   ///< of codes that may be one step away
         double floor = 0;       ///< the dtype's own floor of the norm test
         std::string voidReason; ///< not empty: nothing can be concluded from this output
     };
@@ -39,7 +40,9 @@ private:
     double m_norm = 0;
     double m_element = 0;
     double m_mismatchShare = 0;
+    double m_nearShare = 0;
     double m_largestScale = 0;
+    bool m_hasElements = false;
 };
 
 /// Empty when the deviation is within the limits, else one sentence saying how it is not.

@@ -22,6 +22,7 @@ struct Deviation
     double relRmse = 0; ///< |got - expected| / |expected|, Euclidean norms
     std::int64_t mismatches =
         0; ///< NaN or Inf in other places or of other sign; for integers: any difference
+    std::int64_t nearMisses = 0;  ///< quantised codes one step away, which are no mismatch
     std::int64_t worstIndex = -1; ///< flat index of the largest error, a mismatch first
     double expected = 0;
     double got = 0;

@@ -127,15 +127,7 @@ Result<void> CompiledVariant::judge()
         return {};
     }
     for (std::size_t i = 0; i < m_outputs.size(); ++i) {
-        const auto& info = m_reference.contract().tensors[i];
-        const auto& goldenInfo = set.goldenShape.tensors[i];
-        const auto got = HostBytes::of(*m_outputs[i], info.bytes());
-        const auto golden = HostBytes::of(*set.golden[i], goldenInfo.bytes());
-        if (!got || !golden) {
-            return tl::unexpected(!got ? got.error() : golden.error());
-        }
-        const auto deviation = compareWithGolden(
-            info.dtype, got->view(), goldenInfo.dtype, golden->view(), set.scales[i]);
+        const auto deviation = m_reference.compareOne(set, i, *m_outputs[i]);
         if (!deviation) {
             return tl::unexpected(deviation.error());
         }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation_run.h"
 
+#include "unhonoured.h"
+
 #include <lathe/base/clock.h>
 #include <lathe/base/json.h>
 #include <lathe/base/text.h>
@@ -104,6 +106,9 @@ Result<void> EvaluationRun::open()
         m_variants.push_back(&m_task->variant(variant));
     }
     m_board = std::make_unique<GateBoard>(m_sink, m_variants.size() > 1);
+    for (const std::string& sentence : unhonoured(m_request.task, m_request.device)) {
+        warning(sentence);
+    }
     return {};
 }
 
@@ -111,7 +116,10 @@ tl::expected<std::filesystem::path, Stop> EvaluationRun::build(const protocol::C
                                                                bool announce)
 {
     const std::int64_t started = monotonicNs();
-    auto outcome = m_workshop.builder().build(spec, m_request.device, cancelFd());
+    auto outcome = m_workshop.builder().build(
+        spec, m_request.device, cancelFd(), [&](const std::filesystem::path& folder, int) {
+            return discover(folder, spec);
+        });
     m_ledger.compilerSeconds += static_cast<double>(monotonicNs() - started) / 1e9;
     if (!outcome) {
         return tl::unexpected(Stop{Verdict::Refused,
@@ -146,6 +154,9 @@ tl::expected<std::filesystem::path, Stop> EvaluationRun::build(const protocol::C
 
 tl::expected<void, Stop> EvaluationRun::prepareVariants()
 {
+    if (const std::string why = unjudgeable(m_request.task); !why.empty()) {
+        return tl::unexpected(Stop{Verdict::Refused, why, {}, false, {}});
+    }
     for (ReferenceVariant* variant : m_variants) {
         if (m_request.tier == Tier::Accept && variant->ready()) {
             variant->redraw({0, 1, ReferenceVariant::kUnseenSet});

@@ -49,6 +49,9 @@ private:
     Result<void> open();
     tl::expected<std::filesystem::path, Stop> build(const protocol::CandidateSpec& spec,
                                                     bool announce);
+    /// Imports the candidate in a sandbox of its own to see which extensions it asks for.
+    Result<AskedExtensions> discover(const std::filesystem::path& folder,
+                                     const protocol::CandidateSpec& spec);
     tl::expected<void, Stop> prepareVariants();
     tl::expected<void, Stop> verify();
     tl::expected<void, Stop> bench();
@@ -60,7 +63,8 @@ private:
     void profile();
     void addLimit(const ReferenceVariant& variant, double candidateUs);
     void integrity();
-    void health(ReferenceVariant& variant);
+    /// The gate of the same name: what every chosen variant's check finds.
+    Result<void> health();
     void stage(const std::string& name, const std::string& text);
     void warning(const std::string& text);
     /// Gate, log and verdict of a stop; an error stop becomes the request's error.

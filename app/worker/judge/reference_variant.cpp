@@ -33,7 +33,8 @@ ArmWriter loadReferenceRequest(const TaskContext& context,
         .integer(FieldTag::Int, static_cast<std::int64_t>(weightSeed))
         .text(FieldTag::Text3, context.task.mode)
         .text(FieldTag::Text4, context.task.precision)
-        .integer(FieldTag::Int2, upcast ? 1 : 0);
+        .integer(FieldTag::Int2, upcast ? 1 : 0)
+        .integers(FieldTag::Ints, comparedBesides(context.task));
     return request;
 }
 
@@ -240,9 +241,7 @@ void ReferenceVariant::addSetSteps(std::int64_t id)
         "drawing inputs",
         [this, &set](bool, int) -> Result<CallScript::Begun> {
             return begin({m_golden.get(),
-                          ArmWriter(ArmMessage::MakeInputs)
-                              .integer(FieldTag::Int, static_cast<std::int64_t>(set.seed))
-                              .integer(FieldTag::Int2, set.id),
+                          set.makeRequest(m_context.task),
                           {},
                           m_context.task.importTimeoutSeconds});
         },

@@ -72,6 +72,8 @@ public:
     [[nodiscard]] const OutputShape& contract() const { return m_contract; }
     [[nodiscard]] std::vector<Calibration>& calibration() { return m_calibration; }
     [[nodiscard]] const std::vector<Calibration>& calibration() const { return m_calibration; }
+    /// Limits of one output under the tolerance that the task gives for it.
+    [[nodiscard]] Calibration::Limits limits(std::size_t output) const;
     [[nodiscard]] Buffers& outputs()
     {
         return m_outputs;
@@ -88,8 +90,12 @@ public:
     }
     /// Weights, inputs and outputs: what a call has to move at least.
     [[nodiscard]] std::uint64_t leastBytes() const;
-    /// Compares what is in outputs() with the golden values of a set.
-    Result<std::vector<Deviation>> compare(const InputSet& set);
+    /// Compares what is in outputs() with the golden values of a set; only the first `count` of
+    /// them when it is given.
+    Result<std::vector<Deviation>> compare(const InputSet& set,
+                                           std::optional<std::size_t> count = {});
+    /// One output, which lies in `got`, in the way that the task compares it.
+    Result<Deviation> compareOne(const InputSet& set, std::size_t output, SharedBuffer& got) const;
 
 private:
     void addEagerSteps();

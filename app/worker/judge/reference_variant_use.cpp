@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "compare_modes.h"
 #include "reference_variant.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace lathe::worker {
@@ -38,19 +41,87 @@ Result<void> ReferenceVariant::narrowGolden(InputSet& set)
     return {};
 }
 
-Result<std::vector<Deviation>> ReferenceVariant::compare(const InputSet& set)
+Calibration::Limits ReferenceVariant::limits(std::size_t output) const
+{
+    const protocol::TaskSpec& task = m_context.task;
+    for (const protocol::OutputRule& rule : task.outputs) {
+        if (rule.index >= 0 && static_cast<std::size_t>(rule.index) == output
+            && (rule.tolerance.relative || rule.tolerance.absolute)) {
+            return m_calibration[output].limits(rule.tolerance);
+        }
+    }
+    return m_calibration[output].limits(task.tolerance);
+}
+
+namespace {
+
+const protocol::OutputRule* ruleOf(const protocol::TaskSpec& task, std::size_t output)
+{
+    const auto found =
+        std::find_if(task.outputs.begin(), task.outputs.end(), [&](const auto& rule) {
+            return rule.index >= 0 && static_cast<std::size_t>(rule.index) == output;
+        });
+    return found == task.outputs.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+Result<Deviation>
+ReferenceVariant::compareOne(const InputSet& set, std::size_t output, SharedBuffer& buffer) const
+{
+    const auto& info = m_contract.tensors[output];
+    const auto& goldenInfo = set.goldenShape.tensors[output];
+    const auto got = HostBytes::of(buffer, info.bytes());
+    const auto golden = HostBytes::of(*set.golden[output], goldenInfo.bytes());
+    if (!got || !golden) {
+        return tl::unexpected(!got ? got.error() : golden.error());
+    }
+    const protocol::OutputRule* rule = ruleOf(m_context.task, output);
+    const std::string mode = rule == nullptr ? "values" : rule->compare;
+    const TensorView mine{info, got->view()};
+    const TensorView right{goldenInfo, golden->view()};
+    if (mode == "set") {
+        return compareSets(mine, right, set.scales[output]);
+    }
+    if (mode == "codes") {
+        return compareCodes(mine, right);
+    }
+    if (mode == "ties") {
+        const auto number = static_cast<std::size_t>(
+            std::strtoul(rule->of.c_str() + rule->of.find(':') + 1, nullptr, 10));
+        if (rule->of.starts_with("output:") && number < set.golden.size()) {
+            const auto& sourceInfo = set.goldenShape.tensors[number];
+            const auto source = HostBytes::of(*set.golden[number], sourceInfo.bytes());
+            return !source ? tl::unexpected(source.error())
+                           : compareTies(mine,
+                                         right,
+                                         {sourceInfo, source->view()},
+                                         rule->axis,
+                                         limits(number).element,
+                                         set.scales[number]);
+        }
+        if (number < set.arguments.size()
+            && set.arguments[number].kind == protocol::ArmValue::Kind::TensorRef) {
+            const auto tensor = static_cast<std::size_t>(set.arguments[number].integer);
+            const auto source = HostBytes::of(*set.inputs[tensor], set.infos[tensor].bytes());
+            return !source ? tl::unexpected(source.error())
+                           : compareTies(
+                               mine, right, {set.infos[tensor], source->view()}, rule->axis, 0, 0);
+        }
+        return fail(ErrorCode::Refused,
+                    "task.json compares output " + std::to_string(output) + " with the values of "
+                        + rule->of + ", which is no tensor");
+    }
+    return compareWithGolden(
+        info.dtype, got->view(), goldenInfo.dtype, golden->view(), set.scales[output]);
+}
+
+Result<std::vector<Deviation>> ReferenceVariant::compare(const InputSet& set,
+                                                         std::optional<std::size_t> count)
 {
     std::vector<Deviation> out;
-    for (std::size_t i = 0; i < m_outputs.size(); ++i) {
-        const auto& info = m_contract.tensors[i];
-        const auto& goldenInfo = set.goldenShape.tensors[i];
-        const auto got = HostBytes::of(*m_outputs[i], info.bytes());
-        const auto golden = HostBytes::of(*set.golden[i], goldenInfo.bytes());
-        if (!got || !golden) {
-            return tl::unexpected(!got ? got.error() : golden.error());
-        }
-        auto deviation = compareWithGolden(
-            info.dtype, got->view(), goldenInfo.dtype, golden->view(), set.scales[i]);
+    for (std::size_t i = 0; i < std::min(m_outputs.size(), count.value_or(m_outputs.size())); ++i) {
+        auto deviation = compareOne(set, i, *m_outputs[i]);
         if (!deviation) {
             return tl::unexpected(deviation.error());
         }
@@ -129,7 +200,8 @@ ArmWriter ReferenceVariant::loadCandidateRequest(const std::string& folder,
         // luck.
         .integer(FieldTag::Int2, static_cast<std::int64_t>(m_weightSeed / 2 + 1))
         .text(FieldTag::Text3, m_context.task.mode)
-        .text(FieldTag::Text4, m_context.task.precision);
+        .text(FieldTag::Text4, m_context.task.precision)
+        .integers(FieldTag::Ints, comparedBesides(m_context.task));
     return request;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,15 @@ struct OutputShape
     std::vector<protocol::ArmValue> structure;
     std::vector<std::int64_t> aliases;
     static Result<OutputShape> from(const protocol::ArmReader& reply);
+    /// What a person calls tensor i: "output 1", "the gradient of weight", "input 0 afterwards",
+    /// "the buffer running_mean".
+    [[nodiscard]] std::string nameOf(std::size_t i) const;
+    /// How many tensors come before the buffers, which a timed process has carried on.
+    [[nodiscard]] std::size_t beforeBuffers() const;
 };
+
+/// LoadReference's and LoadCandidate's Ints: what is compared besides the outputs.
+std::vector<std::int64_t> comparedBesides(const protocol::TaskSpec& task);
 
 /// One drawn set of inputs with everything known about it. The inputs are sealed once filled.
 struct InputSet
@@ -63,7 +72,10 @@ struct InputSet
     OutputShape goldenShape;
     Buffers golden;
     std::vector<double> scales; ///< root mean square of each golden output
-    [[nodiscard]] protocol::ArmWriter bindRequest(const std::vector<int>& mutates) const;
+    /// MakeInputs. Only set 0 is as get_inputs draws it; the others use the declared domains.
+    [[nodiscard]] protocol::ArmWriter makeRequest(const protocol::TaskSpec& task) const;
+    [[nodiscard]] protocol::ArmWriter bindRequest(const std::vector<int>& mutates,
+                                                  std::optional<std::int64_t> as = {}) const;
 };
 
 } // namespace lathe::worker

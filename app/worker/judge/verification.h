@@ -47,10 +47,12 @@ private:
                                                 const std::string& compareGate,
                                                 const std::string& when,
                                                 std::uint32_t poison);
+    /// withBuffers: the call began with the buffers as loaded, so that they can be compared.
     tl::expected<std::string, GateStop> collect(const InputSet& set,
                                                 const std::string& gate,
                                                 const std::string& when,
-                                                std::uint32_t poison);
+                                                std::uint32_t poison,
+                                                bool withBuffers);
     tl::expected<void, GateStop> contract(const OutputShape& shape);
     /// The first output outside its limits stops; else the detail of the worst one.
     tl::expected<std::string, GateStop> within(const std::vector<Deviation>& deviations,

@@ -65,6 +65,7 @@ BuilderSettings builderSettings(const WorkerOptions& options, const CudaProbe& c
     settings.cacheFolder = options.cache / "builds";
     settings.includeFolders = options.includes;
     settings.nvcc = options.nvcc;
+    settings.python = options.python;
     if (!cuda.architecture.empty()) {
         settings.cudaArch = cuda.architecture;
     }

@@ -79,6 +79,11 @@ def check(keyword, rule, schema, value, root, at):
         good = {"minItems": len(value) >= rule, "maxItems": len(value) <= rule,
                 "uniqueItems": not rule or all(not same(a, b) for i, a in enumerate(value) for b in value[:i])}[keyword]
         return [] if good else [f"{at}: {len(value)} items break {keyword} {rule}"]
+    if keyword in ("minProperties", "maxProperties"):
+        if not isinstance(value, dict):
+            return []
+        good = len(value) >= rule if keyword == "minProperties" else len(value) <= rule
+        return [] if good else [f"{at}: {len(value)} members break {keyword} {rule}"]
     if keyword in ("properties", "required", "additionalProperties", "patternProperties", "propertyNames"):
         return check_object(keyword, rule, schema, value, root, at) if isinstance(value, dict) else []
     raise ValueError(f"json_schema.py does not know the keyword {keyword}")

@@ -3,6 +3,7 @@
 """Everything that needs no worker: usage, tasks, traces, the schema checker itself."""
 import json
 import os
+import pathlib
 import subprocess
 import unittest
 
@@ -63,7 +64,7 @@ class Tasks(CliCase):
         folder = self.home / "mine"
         made = self.run_json("task", "new", "mine", folder)
         self.assertTrue(os.path.isfile(os.path.join(made["folder"], "task.json")))
-        self.assertTrue(self.run_json("task", "check", made["folder"])["ok"])
+        self.assertTrue(self.run_json("task", "check", "--static", made["folder"])["ok"])
         self.run_lathe("task", "new", "mine", folder, code=2)
 
     def test_check_names_file_and_line(self):
@@ -73,6 +74,42 @@ class Tasks(CliCase):
         document = self.run_json("task", "check", folder, code=2)
         self.assertFalse(document["ok"])
         self.assertTrue(document["findings"])
+
+    def test_schema_and_reader_agree(self):
+        schema = json.loads((SOURCE / "tasks/schema/task.schema.json").read_text())
+        reference = SOURCE / "tests/data/tasks/lathe/axis_of_rows/reference.py"
+        folder = self.home / "task"
+        folder.mkdir()
+        (folder / "reference.py").write_bytes(reference.read_bytes())
+        wrong = [{"inputs": [{"domain": "any"}]}, {"inputs": [{"index": 0, "domain": "tall"}]}, {"outputs": [{"index": 0, "compare": "close"}]},
+                 {"inputs": [{"index": 0, "domain": "labels", "below": 0}]}, {"outputs": [{"index": 0, "compare": "ties", "of": {}}]},
+                 {"free": {"rows": {"min": 2}}}, {"buffers": "keep"}, {"backward": 1}, {"variants": []},
+                 {"variants": [{"name": "a", "axes": {"rows": []}}]}, {"variants": [{"name": "a", "arguments": {"Model": 3}}]},
+                 {"mutates": [-1]}, {"tolerance": {"relative": 0}}, {"precision": "fp8"}, {"title": 3}]
+        good = [json.loads(path.read_text()) for path in sorted((SOURCE / "tests/data/tasks/lathe").glob("*/task.json"))]
+        good += [{"x-note": {"anything": [1]}}, {"variants": [{"name": "a", "axes": {"rows": [1, 2]}, "arguments": {"Model": {"n": None}}}]},
+                 {"free": {"rows": {"max": 8}}}, {"outputs": [{"index": 0, "compare": "ties", "of": {"output": 1}}]}]
+        self.assertGreater(len(good), 20)
+        for expected, configs in ((False, wrong), (True, good)):
+            for config in configs:
+                with self.subTest(config):
+                    (folder / "task.json").write_text(json.dumps(config))
+                    found = json_schema.errors(config, schema)
+                    self.assertEqual(not found, expected, found)
+                    document = self.run_json("task", "check", "--static", folder, code=None)
+                    errors = [f["message"] for f in document["findings"] if f["severity"] == "error"
+                              and "no top-level constant" not in f["message"]]
+                    self.assertEqual(not errors, expected, errors)
+
+    def test_import_keeps_the_original(self):
+        rows = SOURCE / "tests/data/tasks/cuda_agent_ops/rows.jsonl"
+        document = self.run_json("task", "import", rows, self.home / "ops", code=1)
+        self.assertEqual(len(document["folders"]), 2)
+        self.assertIn("rows.jsonl:4", document["problems"][0])
+        kept = json.loads((pathlib.Path(document["folders"][0]) / "row.json").read_text())
+        self.assertEqual(kept, json.loads(rows.read_text().splitlines()[0]))
+        self.assertTrue(self.run_json("task", "check", "--static", document["folders"][0])["ok"])
+        self.run_lathe("task", "import", "nothing.py", self.home / "x", code=2)
 
     def test_eval_list(self):
         document = self.run_json("eval", TASK, "--list")

@@ -53,6 +53,28 @@ TEST_F(CandidateTest, ReadsASingleFile)
     EXPECT_FALSE(loadSolution(m_folder / "other.py"));
 }
 
+TEST_F(CandidateTest, AWorkdirIsRecognisedAndOnlyItsOwnFilesAreTaken)
+{
+    write("kernels/a_binding.cpp", "#include \"../binding_registry.h\"\n");
+    write("model.py", "class Model: pass\n");
+    write("binding.cpp", "theirs\n");
+    write("binding_registry.h", "theirs\n");
+    write("SKILL.md", "how to\n");
+    fs::create_directories(m_folder / "utils");
+    write("utils/compile.py", "pass\n");
+    const auto spec = loadSolution(m_folder);
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->format, "cuda-agent");
+    std::vector<std::string> paths;
+    for (const auto& file : spec->files) {
+        paths.push_back(file.path);
+    }
+    // Neither the reference nor their build scripts: the judge has its own of both.
+    EXPECT_EQ(paths,
+              (std::vector<std::string>{"kernels/a.cpp", "kernels/a_binding.cpp", "model_new.py"}));
+    EXPECT_FALSE(loadSolution(m_folder, "cuda-agents"));
+}
+
 TEST_F(CandidateTest, RefusesLinksBinariesAndWhatIsTooLarge)
 {
     fs::create_symlink("/etc/passwd", m_folder / "kernels" / "link.cpp");

@@ -18,6 +18,11 @@ EvaluateRequest sample()
                              {"odd", {}, "any", false, true}};
     request.task.mutates = {1};
     request.task.tolerance.relative = 0.5;
+    request.task.inputs = {{2, "labels", "classes", "transposed"}};
+    request.task.outputs = {{1, "ties", "input:0", -2, {0.25, {}}}};
+    request.task.free = {{"rows", 2, 64, 4}};
+    request.task.buffers = "compare";
+    request.task.backward = true;
     request.candidate = CandidateSpec{
         "c1", "c0", "native", {{"model_new.py", "a"}, {"kernels/k.cpp", "b"}}, {"-O2"}};
     request.parent = CandidateSpec{"c0", "", "native", {{"model_new.py", "p"}}, {}};
@@ -42,6 +47,20 @@ TEST(Request, TravelsWhole)
     EXPECT_TRUE(back->task.variants[1].hidden);
     EXPECT_EQ(back->task.tolerance.relative, 0.5);
     EXPECT_FALSE(back->task.tolerance.absolute);
+    ASSERT_EQ(back->task.inputs.size(), 1u);
+    EXPECT_EQ(back->task.inputs[0].index, 2);
+    EXPECT_EQ(back->task.inputs[0].domain, "labels");
+    EXPECT_EQ(back->task.inputs[0].below, "classes");
+    EXPECT_EQ(back->task.inputs[0].layout, "transposed");
+    ASSERT_EQ(back->task.outputs.size(), 1u);
+    EXPECT_EQ(back->task.outputs[0].compare, "ties");
+    EXPECT_EQ(back->task.outputs[0].of, "input:0");
+    EXPECT_EQ(back->task.outputs[0].axis, -2);
+    EXPECT_EQ(back->task.outputs[0].tolerance.relative, 0.25);
+    ASSERT_EQ(back->task.free.size(), 1u);
+    EXPECT_EQ(back->task.free[0].multiple, 4);
+    EXPECT_EQ(back->task.buffers, "compare");
+    EXPECT_TRUE(back->task.backward);
     ASSERT_TRUE(back->candidate);
     EXPECT_EQ(back->candidate->files[1].path, "kernels/k.cpp");
     EXPECT_EQ(back->candidate->files[1].text, "b");

@@ -54,5 +54,14 @@ TEST(PythonIdentifier, KnowsKeywords)
     EXPECT_FALSE(isPythonIdentifier(""));
 }
 
+TEST(PythonOutline, AnUnclosedBracketIsFoundWhereItOpens)
+{
+    const auto outline = outlinePython("import os\nx = [(1, 2)]\ndef f(a:\n    return a\ny = 3\n");
+    EXPECT_EQ(outline.unclosedBracketLine, 3);
+    EXPECT_TRUE(outline.constants.contains("x"));
+    EXPECT_EQ(outlinePython("x = (1)\ny = ')('\n").unclosedBracketLine, 0);
+    EXPECT_EQ(outlinePython("x = 1)\ny = [\n1]\n").unclosedBracketLine, 0); // the import says that
+}
+
 } // namespace
 } // namespace lathe::task

@@ -122,6 +122,104 @@ TEST_F(TaskTest, WrongTypesAreErrorsWithFileAndLine)
     EXPECT_EQ(errorOf(R"({"importTimeoutSeconds": 5})"), "");
 }
 
+TEST_F(TaskTest, RulesForInputsAndOutputsAreRead)
+{
+    write("task.json",
+          R"({"title": "t", "mode": "train", "backward": true, "tags": ["a"],
+        "inputs": [{"index": 1, "domain": "labels", "below": "rows", "layout": "transposed"}, {"index": 0, "domain": "any"}],
+        "outputs": [{"index": 1, "compare": "ties", "of": {"input": 0}, "axis": 1}, {"index": 0, "tolerance": {"relative": 0.5}}],
+        "free": {"rows": {"min": 2, "max": 64, "multiple": 2}}})");
+    const auto task = loadTask("scale", {m_root});
+    ASSERT_TRUE(task) << task.error().message;
+    const auto& spec = task->spec;
+    ASSERT_EQ(spec.inputs.size(), 2u);
+    EXPECT_EQ(spec.inputs[0].index, 1);
+    EXPECT_EQ(spec.inputs[0].domain, "labels");
+    EXPECT_EQ(spec.inputs[0].below, "rows");
+    EXPECT_EQ(spec.inputs[0].layout, "transposed");
+    ASSERT_EQ(spec.outputs.size(), 2u);
+    EXPECT_EQ(spec.outputs[0].compare, "ties");
+    EXPECT_EQ(spec.outputs[0].of, "input:0");
+    EXPECT_EQ(spec.outputs[0].axis, 1);
+    EXPECT_EQ(spec.outputs[1].tolerance.relative, 0.5);
+    ASSERT_EQ(spec.free.size(), 1u);
+    EXPECT_EQ(spec.free[0].max, 64);
+    EXPECT_EQ(spec.free[0].multiple, 2);
+    EXPECT_EQ(spec.buffers, "compare"); // what training mode means
+    EXPECT_TRUE(spec.backward);
+    EXPECT_EQ(task->tags, std::vector<std::string>{"a"});
+}
+
+TEST_F(TaskTest, AxesBecomeVariants)
+{
+    write(
+        "task.json",
+        R"({"title": "t", "variants": [{"name": "curve", "headline": true, "constants": {"dtype": "float16"},
+        "axes": {"rows": [1, 64], "dtype": ["a", "b"]}}]})");
+    const auto task = loadTask("scale", {m_root});
+    ASSERT_TRUE(task) << task.error().message;
+    std::vector<std::string> names;
+    for (const auto& variant : task->spec.variants) {
+        names.push_back(variant.name);
+    }
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"curve.rows-1.dtype-a",
+                                        "curve.rows-1.dtype-b",
+                                        "curve.rows-64.dtype-a",
+                                        "curve.rows-64.dtype-b"}));
+    const auto& last = task->spec.variants[3].constants;
+    ASSERT_EQ(last.size(), 2u); // the axis takes the place of the constant
+    EXPECT_EQ(last[0].name + "=" + last[0].literal, "rows=64");
+    EXPECT_EQ(last[1].name + "=" + last[1].literal, "dtype='b'");
+    EXPECT_TRUE(task->spec.variants[0].headline);
+    EXPECT_FALSE(task->spec.variants[1].headline);
+}
+
+TEST_F(TaskTest, WrongRulesSayWhatToDo)
+{
+    const auto expectError = [&](const std::string& config, const std::string& words) {
+        EXPECT_NE(errorOf(config).find(words), std::string::npos) << config << errorOf(config);
+    };
+    expectError(R"({"inputs": [{"domain": "any"}]})", "needs an \"index\"");
+    expectError(R"({"inputs": [{"index": 0, "domain": "tall"}]})", "must be one of: given, any");
+    expectError(R"({"inputs": [{"index": 0, "domain": "labels"}]})", "needs \"below\"");
+    expectError(R"({"inputs": [{"index": 0, "domain": "labels", "below": 0}]})", "above 0");
+    expectError(R"({"inputs": [{"index": 0, "domain": "labels", "below": "classes"}]})",
+                "input 0 is declared below classes, but the reference has no top-level constant");
+    expectError(R"({"inputs": [{"index": 0}, {"index": 0}]})", "names input 0 twice");
+    expectError(R"({"outputs": [{"index": 0, "compare": "ties"}]})", "whose values the indices");
+    expectError(R"({"outputs": [{"index": 0, "compare": "close"}]})", "values, ties, set, codes");
+    expectError(R"({"free": {"rows": {"min": 3}}})", "free dimension rows must be");
+    expectError(R"({"free": {"columns": {"max": 3}}})", "no top-level constant");
+    expectError(R"({"variants": [{"name": "a", "axes": {"rows": []}}]})", "with a list of values");
+    expectError(R"({"variants": []})", "at least one");
+    expectError(R"({"buffers": "keep"})", "compare, ignore");
+    expectError(R"({"backward": 1})", "true or false");
+}
+
+TEST_F(TaskTest, AnEmptyFileIsNoTask)
+{
+    for (const char* text : {"", " \n\n"}) {
+        write("reference.py", text);
+        const auto task = loadTask((m_folder / "reference.py").string(), {});
+        ASSERT_FALSE(task);
+        EXPECT_NE(task.error().message.find("reference.py:1: the file is empty"),
+                  std::string::npos);
+    }
+}
+
+TEST_F(TaskTest, AMissingTitleIsFound)
+{
+    write("task.json", "{}");
+    write("notes.md", "fast");
+    const auto findings = checkTask(m_folder.string(), {});
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].severity, "warning");
+    EXPECT_NE(findings[0].message.find("no \"title\""), std::string::npos);
+    write("task.json", R"({"title": "Scale"})");
+    EXPECT_TRUE(checkTask(m_folder.string(), {}).empty());
+}
+
 TEST_F(TaskTest, UnknownMembersAreOnlyWarnings)
 {
     EXPECT_EQ(errorOf("{\n\"colour\": 1}"), "");

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace lathe::arm {
 
@@ -22,8 +24,14 @@ struct InputSet
     std::vector<PyRef> afterRun; ///< the tensors that the last Run worked on; empty before it
 };
 
-/// The positional arguments of one call.
-using CallArguments = std::vector<PyRef>;
+/// What one call gets: the positional arguments, and which tensors in them are private copies that
+/// it may change.
+struct CallArguments
+{
+    std::vector<PyRef> positional;
+    std::vector<std::pair<std::int64_t, PyRef>> changing; ///< number among the input's tensors
+    std::vector<PyRef> tensors;                           ///< all tensors, for alias detection
+};
 
 /// Private part of ModelHost, shared by its source files.
 struct ModelHost::State
@@ -38,6 +46,7 @@ struct ModelHost::State
     SpanLog log;
     PyRef runtime; ///< runtime.py's Host
     PyRef callable;
+    std::int64_t compared = 0; ///< besides the outputs; see ReferenceRequest
     std::map<std::int64_t, InputSet> sets;
     std::vector<PyRef> outputs;
     std::vector<CallArguments> prepared;
@@ -46,14 +55,18 @@ struct ModelHost::State
     [[nodiscard]] Failure pythonFailure(const std::string& stage = {}) const;
     Outcome<void> afterLoad();
     Outcome<InputSet*> findSet(std::int64_t id);
-    /// Arguments for one call, with fresh copies of the mutable tensors; these are put into used
-    /// when it is given.
-    Outcome<CallArguments> argumentsOf(const InputSet& set, std::vector<PyRef>* used = nullptr);
+    /// Arguments for one call, with fresh copies of the mutable tensors.
+    Outcome<CallArguments> argumentsOf(const InputSet& set);
     Outcome<std::vector<CallArguments>> argumentsForCalls(const std::vector<std::int64_t>& sets,
                                                           std::int64_t calls);
     /// One call of the model as Python does it. Null with an exception pending when it failed.
     [[nodiscard]] PyRef call(const CallArguments& arguments) const;
-    Outcome<Described> takeOutputs(const PyRef& result, const std::vector<PyRef>& inputs);
+    /// The result with all else that the task compares.
+    Outcome<PyRef> observed(const PyRef& result, const CallArguments& arguments);
+    /// Keeps the tensors of a result, together with all else that the task compares: changed
+    /// inputs, buffers. withAliases: say which inputs they share memory with.
+    Outcome<Described>
+    takeOutputs(const PyRef& result, const CallArguments& arguments, bool withAliases);
 };
 
 /// No gradients and no garbage collection while it lives.

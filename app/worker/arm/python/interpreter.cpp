@@ -61,13 +61,16 @@ void preloadTvmFfi()
     dlopen((folder + "/lib/libtvm_ffi.so").c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
 
-Result<void> addRuntimeModule()
+Result<void> addRuntimeModules()
 {
-    const PyRef code = PyRef::steal(Py_CompileString(runtimeSource(), "<lathe>", Py_file_input));
-    const PyRef module =
-        PyRef::steal(code ? PyImport_ExecCodeModule("_lathe_runtime", code.get()) : nullptr);
-    if (!module)
-        return fail(ErrorCode::Internal, "The arm's runtime module failed: " + pendingError());
+    for (const PythonModule& own : runtimeModules()) {
+        const PyRef code = PyRef::steal(Py_CompileString(own.source, "<lathe>", Py_file_input));
+        const PyRef module =
+            PyRef::steal(code ? PyImport_ExecCodeModule(own.name, code.get()) : nullptr);
+        if (!module)
+            return fail(ErrorCode::Internal,
+                        std::string("The arm's module ") + own.name + " failed: " + pendingError());
+    }
     return {};
 }
 
@@ -94,7 +97,7 @@ Result<Versions> startInterpreter(const std::string& python)
         std::string(Py_GetVersion()).substr(0, std::string(Py_GetVersion()).find(' '));
     PyErr_Clear();
     preloadTvmFfi();
-    if (auto added = addRuntimeModule(); !added)
+    if (auto added = addRuntimeModules(); !added)
         return tl::unexpected(added.error());
     return versions;
 }

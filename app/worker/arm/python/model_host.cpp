@@ -51,6 +51,15 @@ Outcome<std::vector<protocol::TensorInfo>> describeAll(const std::vector<PyRef>&
     return infos;
 }
 
+/// The numbers of all tensors inside an argument.
+void tensorsIn(const protocol::ArmValue& value, std::vector<std::int64_t>& out)
+{
+    if (value.kind == protocol::ArmValue::Kind::TensorRef)
+        out.push_back(value.integer);
+    for (const protocol::ArmValue& item : value.items)
+        tensorsIn(item, out);
+}
+
 /// Maps the buffer and puts a tensor over it.
 Outcome<PyRef>
 mapTensor(Device& device, UniqueFd buffer, const protocol::TensorInfo& info, const void** address)
@@ -107,17 +116,19 @@ Outcome<void> ModelHost::loadReference(const ReferenceRequest& request)
 {
     if (m_state->callable)
         return failure("wire", "A model is already loaded in this phase.");
+    m_state->compared = request.compared;
     const PyRef constants = stringList(request.constants);
     const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
                                                         "load_reference",
-                                                        "sOLssOs",
+                                                        "sOLssOsL",
                                                         request.path.c_str(),
                                                         constants.get(),
                                                         static_cast<long long>(request.seed),
                                                         request.mode.c_str(),
                                                         request.precision.c_str(),
                                                         request.upcast ? Py_True : Py_False,
-                                                        request.compileMode.c_str()));
+                                                        request.compileMode.c_str(),
+                                                        static_cast<long long>(request.compared)));
     if (!done)
         return tl::unexpected(m_state->pythonFailure());
     return m_state->afterLoad();
@@ -127,6 +138,7 @@ Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
 {
     if (m_state->callable)
         return failure("wire", "A model is already loaded in this phase.");
+    m_state->compared = request.compared;
     if (request.weightNames.size() != request.weightInfos.size()
         || request.weights.size() != request.weightInfos.size())
         return failure("wire", "The weights' names, descriptions and buffers differ in number.");
@@ -157,7 +169,7 @@ Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
                 init = objectList(initInputs);
     const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
                                                         "load_candidate",
-                                                        "sOOOOLss",
+                                                        "sOOOOLssL",
                                                         request.folder.c_str(),
                                                         init.get(),
                                                         names.get(),
@@ -165,12 +177,22 @@ Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
                                                         request.frozen ? Py_True : Py_False,
                                                         static_cast<long long>(request.seed),
                                                         request.mode.c_str(),
-                                                        request.precision.c_str()));
+                                                        request.precision.c_str(),
+                                                        static_cast<long long>(request.compared)));
     if (!done)
         return tl::unexpected(m_state->pythonFailure());
     if (auto synced = m_state->device.synchronise(); !synced)
         return failure("load", synced.error());
     return m_state->afterLoad();
+}
+
+Outcome<std::string> ModelHost::discover(const std::string& folder)
+{
+    const PyRef json =
+        PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "discover", "s", folder.c_str()));
+    if (!json)
+        return tl::unexpected(m_state->pythonFailure());
+    return textOf(json.get());
 }
 
 Outcome<std::vector<protocol::ArmValue>> ModelHost::initInputs()
@@ -210,10 +232,26 @@ Outcome<Described> ModelHost::weights()
     return result;
 }
 
-Outcome<Described> ModelHost::makeInputs(std::int64_t seed, std::int64_t set)
+Outcome<Described> ModelHost::makeInputs(std::int64_t seed,
+                                         std::int64_t set,
+                                         const std::vector<protocol::ArmValue>& rules,
+                                         bool vary,
+                                         const std::vector<std::int64_t>& mutableArguments)
 {
-    const PyRef list = PyRef::steal(PyObject_CallMethod(
-        m_state->runtime.get(), "make_inputs", "L", static_cast<long long>(seed)));
+    std::vector<PyRef> built;
+    for (const auto& rule : rules) {
+        auto value = buildValue(rule, {});
+        if (!value)
+            return failure("wire", value.error());
+        built.push_back(std::move(*value));
+    }
+    const PyRef ruleList = objectList(built);
+    const PyRef list = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
+                                                        "make_inputs",
+                                                        "LOO",
+                                                        static_cast<long long>(seed),
+                                                        ruleList.get(),
+                                                        vary ? Py_True : Py_False));
     if (!list)
         return tl::unexpected(m_state->pythonFailure());
     InputSet made;
@@ -224,6 +262,9 @@ Outcome<Described> ModelHost::makeInputs(std::int64_t seed, std::int64_t set)
     if (!infos)
         return tl::unexpected(infos.error());
     made.arguments = taken->items;
+    for (const std::int64_t argument : mutableArguments)
+        if (argument >= 0 && static_cast<std::size_t>(argument) < made.arguments.size())
+            tensorsIn(made.arguments[static_cast<std::size_t>(argument)], made.mutableIndexes);
     Described result;
     result.tensors = std::move(*infos);
     result.values = made.arguments;
@@ -258,7 +299,7 @@ Outcome<void> ModelHost::bindInputs(InputsRequest request)
     if (!arguments)
         return tl::unexpected(arguments.error());
     if (m_state->callable) {
-        const PyRef list = objectList(*arguments);
+        const PyRef list = objectList(arguments->positional);
         const PyRef done = PyRef::steal(
             PyObject_CallMethod(m_state->runtime.get(), "check_supported", "O", list.get()));
         if (!done)
@@ -277,25 +318,25 @@ Outcome<InputSet*> ModelHost::State::findSet(std::int64_t id)
     return &found->second;
 }
 
-Outcome<CallArguments> ModelHost::State::argumentsOf(const InputSet& set, std::vector<PyRef>* used)
+Outcome<CallArguments> ModelHost::State::argumentsOf(const InputSet& set)
 {
-    std::vector<PyRef> tensors = set.tensors;
+    CallArguments arguments;
+    std::vector<PyRef>& tensors = arguments.tensors;
+    tensors = set.tensors;
     for (const std::int64_t index : set.mutableIndexes) {
         PyRef& tensor = tensors[static_cast<std::size_t>(index)];
         auto copy = privateCopy(tensor.get());
         if (!copy)
             return failure("inputs", copy.error());
         tensor = PyRef::steal(*copy);
+        arguments.changing.emplace_back(index, tensor);
     }
-    CallArguments arguments;
     for (const auto& value : set.arguments) {
         auto built = buildValue(value, tensors);
         if (!built)
             return failure("wire", built.error());
-        arguments.push_back(std::move(*built));
+        arguments.positional.push_back(std::move(*built));
     }
-    if (used)
-        *used = std::move(tensors);
     return arguments;
 }
 

@@ -23,6 +23,7 @@ struct ReferenceRequest
     std::string mode;
     std::string precision;
     bool upcast = false;
+    std::int64_t compared = 0; ///< bit 0: gradients, bit 1: buffers
 };
 
 struct CandidateRequest
@@ -37,6 +38,7 @@ struct CandidateRequest
     std::int64_t seed = 0;
     std::string mode;
     std::string precision;
+    std::int64_t compared = 0;
 };
 
 struct InputsRequest
@@ -87,9 +89,17 @@ public:
 
     Outcome<void> loadReference(const ReferenceRequest& request);
     Outcome<void> loadCandidate(CandidateRequest request);
+    /// The extensions that a candidate's files ask for when they are imported: a JSON list.
+    Outcome<std::string> discover(const std::string& folder);
     Outcome<std::vector<protocol::ArmValue>> initInputs();
     Outcome<Described> weights();
-    Outcome<Described> makeInputs(std::int64_t seed, std::int64_t set);
+    /// rules: (index, domain, below, layout) of arguments; vary: draw anew inside the domains;
+    /// mutableArguments: forward may change them.
+    Outcome<Described> makeInputs(std::int64_t seed,
+                                  std::int64_t set,
+                                  const std::vector<protocol::ArmValue>& rules,
+                                  bool vary,
+                                  const std::vector<std::int64_t>& mutableArguments);
     Outcome<void> bindInputs(InputsRequest request);
     /// Copies tensors [first, first + buffers) of the group out. set only counts for inputs: after
     /// a Run these are the mutable arguments as forward left them.

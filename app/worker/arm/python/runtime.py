@@ -3,6 +3,7 @@
 """The arm's Python side: what has Python itself as its subject. Compiled into lathe-arm, called from model_host.cpp."""
 import ast
 import gc
+import json
 import os
 import random
 import sys
@@ -12,17 +13,20 @@ import types
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from _lathe_domains import check_domain, domain_bound, drawn, laid_out
+from _lathe_extensions import Extensions, mentioned
+from _lathe_values import (KEYWORDS, ArmError, can_grad, is_keywords, literal_value, map_tensors, numbers_as_tensors,
+                           tensors_of)
+
 OWN_FILE = "<lathe>"
 NARROW_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+# What a load asks to be compared besides what forward returns.
+BACKWARD, BUFFERS = 1, 2
 
 
 # In the zygote: phases neither walk nor, by writing counters, copy what all of them share.
 gc.collect()
 gc.freeze()
-
-
-class ArmError(Exception):
-    """A failure that is already one sentence for a person."""
 
 
 class Float64Everywhere(TorchDispatchMode):
@@ -51,30 +55,54 @@ class Host:
         self.user_paths = []
         self.generated_scopes = []
         self.unwrapped = []
+        self.flags = 0
+        self.upcast = False
+        self.keywords = {"get_inputs": {}, "Model": {}}
+        self.buffers = []
 
     # -- loading ---------------------------------------------------------------------------------------------------
 
-    def load_reference(self, path, constants, seed, mode, precision, upcast, compile_mode):
+    def load_reference(self, path, constants, seed, mode, precision, upcast, compile_mode, flags):
+        self.flags = flags
         self.user_paths.append(path)
         self.stage = "import"
         set_precision(precision)
-        with open(path, encoding="utf-8") as file:
-            tree = ast.parse(file.read(), path)
+        tree = parse(path)
         self.stage = "constants"
-        replace_constants(tree, dict(zip(constants[::2], constants[1::2])))
+        replace_constants(tree, self.split_keywords(dict(zip(constants[::2], constants[1::2]))))
         self.stage = "import"
         self.task = run_module("lathe_task", path, tree)
         self.stage = "init"
-        arguments = self.init_inputs(seed)
+        arguments = self.positional(self.init_inputs(seed))
         seed_all(seed)
-        model = attribute(self.task, "Model", "the task")(*arguments)
+        model = attribute(self.task, "Model", "the task")(*arguments, **self.keywords["Model"])
         self.adopt(model, mode)
+        self.upcast = upcast
         if upcast:
             model.double()
         if compile_mode:
             self.watch_generated_code()
             self.call = torch.compile(model, mode=None if compile_mode == "default" else compile_mode)
+        if not upcast:
+            set_autocast(self.device, precision)
+        self.watch()
         self.settle()
+
+    def split_keywords(self, constants):
+        """Takes the keyword arguments ("get_inputs.batch") out of the constants."""
+        plain = {}
+        for name, literal in constants.items():
+            callee, dot, keyword = name.partition(".")
+            if dot:
+                self.keywords[callee][keyword] = literal_value(name, literal)
+            else:
+                plain[name] = literal
+        return plain
+
+    @staticmethod
+    def positional(arguments):
+        """get_init_inputs' list without the keyword arguments that travel behind it."""
+        return arguments[:-1] if arguments and is_keywords(arguments[-1]) else arguments
 
     def init_inputs(self, seed=None):
         self.stage = "init"
@@ -84,28 +112,43 @@ class Host:
         arguments = [] if get is None else get()
         if not isinstance(arguments, (list, tuple)):
             raise ArmError("get_init_inputs() must return a list, it returned " + type(arguments).__name__)
-        return list(arguments)
+        keywords = [{KEYWORDS: self.keywords["Model"]}] if self.keywords["Model"] else []
+        return list(arguments) + keywords
 
-    def load_candidate(self, folder, init_inputs, names, tensors, frozen, seed, mode, precision):
+    def load_candidate(self, folder, init_inputs, names, tensors, frozen, seed, mode, precision, flags):
+        self.flags = flags
         self.user_paths.append(folder.rstrip("/") + "/")
         # Last, so that nothing of the candidate's can shadow a library's module.
         sys.path.append(folder)
         self.stage = "import"
         set_precision(precision)
+        if mentioned(folder):
+            Extensions(folder, False).install()
         path = os.path.join(folder, "model_new.py")
-        with open(path, encoding="utf-8") as file:
-            tree = ast.parse(file.read(), path)
-        self.task = run_module("model_new", path, tree)
+        self.task = run_module("model_new", path, parse(path))
         self.stage = "init"
         seed_all(seed)
-        model = attribute(self.task, "ModelNew", "model_new.py")(*init_inputs)
+        keywords = init_inputs[-1][KEYWORDS] if init_inputs and is_keywords(init_inputs[-1]) else {}
+        model = attribute(self.task, "ModelNew", "model_new.py")(*self.positional(init_inputs), **keywords)
         self.adopt(model, mode)
         self.stage = "load"
         load_weights(model, dict(zip(names, tensors)), frozen)
         if callable(getattr(model, "prepare", None)):
             self.stage = "prepare"
             model.prepare()
+        self.watch()
         self.settle()
+
+    def discover(self, folder):
+        """The extensions that the candidate asks for when it is imported, as JSON."""
+        self.user_paths.append(folder.rstrip("/") + "/")
+        sys.path.append(folder)
+        self.stage = "import"
+        extensions = Extensions(folder, True)
+        extensions.install()
+        path = os.path.join(folder, "model_new.py")
+        run_module("model_new", path, parse(path))
+        return json.dumps(extensions.asked)
 
     def adopt(self, model, mode):
         if not isinstance(model, torch.nn.Module):
@@ -115,6 +158,15 @@ class Host:
             model.to(self.device)
         self.model = self.call = model
 
+    def watch(self):
+        """Last of all: what is compared besides what forward returns."""
+        self.stage = "load"
+        if self.flags & BUFFERS:
+            self.buffers = [(name, buffer, buffer.detach().clone())
+                            for name, buffer in sorted(self.model.named_buffers()) if buffer is not None]
+        if self.flags & BACKWARD:
+            self.call = with_gradients(self.call, self.model)
+
     def settle(self):
         # What was loaded lives as long as the process: the collector need not walk it between calls.
         gc.collect()
@@ -122,13 +174,55 @@ class Host:
 
     # -- inputs and weights ----------------------------------------------------------------------------------------
 
-    def make_inputs(self, seed):
+    def make_inputs(self, seed, rules=(), vary=False):
         self.stage = "inputs"
         seed_all(seed)
-        inputs = attribute(self.task, "get_inputs", "the task")()
+        inputs = attribute(self.task, "get_inputs", "the task")(**self.keywords["get_inputs"])
+        if isinstance(inputs, dict):
+            inputs = self.by_name(inputs)
         if not isinstance(inputs, (list, tuple)):
             raise ArmError("get_inputs() must return a list, it returned " + type(inputs).__name__)
-        return [self.placed(value) for value in inputs]
+        inputs = [self.placed(value) for value in inputs]
+        for index, domain, below, layout in rules:
+            inputs[index:index + 1] = [self.ruled(inputs, index, domain, below, layout, vary)]
+        if self.flags & BACKWARD:
+            inputs.append(self.cotangents(inputs))
+        return inputs
+
+    def by_name(self, inputs):
+        """A dictionary of inputs in the order of forward's parameters."""
+        import inspect
+
+        names = list(inspect.signature(self.model.forward).parameters)
+        unknown = sorted(set(inputs) - set(names))
+        if unknown:
+            raise ArmError("get_inputs() names what forward does not take: " + ", ".join(map(str, unknown)))
+        ordered = [inputs[name] for name in names if name in inputs]
+        if names[:len(ordered)] != [name for name in names if name in inputs]:
+            raise ArmError("get_inputs() leaves out a parameter of forward that comes before another it gives")
+        return ordered
+
+    def ruled(self, inputs, index, domain, below, layout, vary):
+        if index >= len(inputs):
+            raise ArmError(f"task.json speaks of input {index}, but get_inputs() returns {len(inputs)}")
+        value = inputs[index]
+        if not isinstance(value, torch.Tensor):
+            raise ArmError(f"task.json gives input {index} a domain or layout, but it is no tensor, it is a "
+                           + type(value).__name__)
+        if domain != "given":
+            bound = domain_bound(self.task, index, below) if below else 0
+            check_domain(index, value, domain, bound)
+            if vary:
+                value = drawn(value, domain, bound)
+        return laid_out(index, value, layout)
+
+    def cotangents(self, inputs):
+        """What the outputs' gradients are: one random tensor for each floating output."""
+        copies = map_tensors(inputs, lambda t: t.to(wide_of(t)) if self.upcast and can_grad(t) else t.clone())
+        with torch.no_grad():
+            outputs = tensors_of(self.wide(self.model, copies) if self.upcast else self.model(*copies))
+        self.restore()
+        return tuple(cotangent(t) for t in outputs if can_grad(t))
 
     def placed(self, value):
         if isinstance(value, torch.Tensor):
@@ -151,17 +245,42 @@ class Host:
         supports = getattr(self.model, "supports", None)
         if callable(supports):
             self.stage = "declined"
-            if not supports(*arguments):
+            own = arguments[:-1] if self.flags & BACKWARD else arguments  # without the outputs' gradients
+            if not supports(*own):
                 raise ArmError("the candidate declares this shape unsupported")
+
+    # -- what is compared besides the result ------------------------------------------------------------------------
+
+    def restore(self):
+        """Every compared call begins with the buffers as they were loaded."""
+        with torch.no_grad():
+            for _, buffer, first in self.buffers:
+                buffer.copy_(first)
+
+    def observe(self, result, changed):
+        """The result with all that has to be compared; changed: name and tensor of each mutable input."""
+        result = numbers_as_tensors(result, torch.get_default_dtype())
+        if not changed and not self.flags & BUFFERS:
+            return result
+        seen = {"lathe.outputs": result}
+        if changed:
+            seen["lathe.mutated"] = dict(changed)
+        if self.flags & BUFFERS:
+            seen["lathe.buffers"] = {name: buffer.detach() for name, buffer, _ in self.buffers}
+        return seen
 
     # -- running ---------------------------------------------------------------------------------------------------
 
     def golden(self, arguments):
+        return self.wide(self.call, arguments)
+
+    @staticmethod
+    def wide(call, arguments):
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
             with Float64Everywhere():
-                return self.call(*arguments)
+                return call(*arguments)
         finally:
             torch.set_default_dtype(default)
 
@@ -219,6 +338,49 @@ class Host:
         return any(filename == path or (path.endswith("/") and filename.startswith(path)) for path in self.user_paths)
 
 
+def parse(path):
+    with open(path, encoding="utf-8-sig") as file:
+        return ast.parse(file.read(), path)
+
+
+def wide_of(tensor):
+    return torch.complex128 if tensor.is_complex() else torch.float64
+
+
+def cotangent(output):
+    if output.is_complex():
+        return torch.randn(output.shape, dtype=torch.complex64, device=output.device)
+    # Values that every float type holds, so that rounding them is nobody's error.
+    return torch.randn(output.shape, device=output.device).mul(8).round().div(8)
+
+
+def with_gradients(forward, model):
+    """A call whose last argument are the gradients of the outputs, and whose result holds those of everything else."""
+
+    def call(*arguments):
+        *inputs, cotangents = arguments
+        tracked = map_tensors(inputs, lambda t: t.detach().requires_grad_() if can_grad(t) else t)
+        with torch.enable_grad():
+            result = forward(*tracked)
+        pairs = list(zip((t for t in tensors_of(result) if can_grad(t)), cotangents))
+        pairs = [(output, head.to(output.dtype)) for output, head in pairs if output.requires_grad]
+        if not pairs:
+            raise ArmError("the task asks for gradients, but no output depends on an input or parameter that has one")
+        leaves = [(f"input {i}", t) for i, t in enumerate(tensors_of(tracked)) if t.requires_grad]
+        leaves += [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+        outputs, heads = zip(*pairs)
+        found = torch.autograd.grad(outputs, [leaf for _, leaf in leaves], heads, allow_unused=True)
+        gradients = {name: torch.zeros_like(leaf, requires_grad=False).detach() if grad is None else grad
+                     for (name, leaf), grad in zip(leaves, found)}
+        own = getattr(model, "reference_gradients", None)
+        if callable(own):
+            kept = {name: value for name, value in gradients.items() if name.startswith("input ")}
+            gradients = {**kept, **own({k: v for k, v in gradients.items() if k not in kept})}
+        return {"lathe.outputs": map_tensors(result, torch.Tensor.detach), "lathe.gradients": gradients}
+
+    return call
+
+
 def run_module(name, path, tree):
     module = types.ModuleType(name)
     module.__file__ = path
@@ -245,6 +407,15 @@ def set_precision(policy):
     if policy in ("fp32-strict", "tf32"):
         torch.set_float32_matmul_precision("high" if policy == "tf32" else "highest")
         torch.backends.cudnn.allow_tf32 = policy == "tf32"
+
+
+def set_autocast(device, policy):
+    """For reference and baselines under a narrow policy; a candidate casts as it sees fit."""
+    if policy in ("bf16", "fp16"):
+        kind = torch.device(device).type
+        torch.set_autocast_dtype(kind, torch.bfloat16 if policy == "bf16" else torch.float16)
+        torch.set_autocast_enabled(kind, True)
+        torch.set_autocast_cache_enabled(False)
 
 
 def replace_constants(tree, constants):
@@ -295,4 +466,8 @@ def load_weights(model, weights, frozen):
     if problems:
         raise ArmError("the weights do not match (" + "; ".join(problems)
                        + "); define load_reference_state(self, state) to convert them")
+    if frozen:
+        # Buffers are the model's to write, in whatever mode; only parameters are shared.
+        buffers = {name for name, _ in model.named_buffers()}
+        weights = {name: value.clone() if name in buffers else value for name, value in weights.items()}
     model.load_state_dict(weights, strict=True, assign=bool(frozen))

@@ -2,9 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 namespace lathe::arm {
 
-/// The text of runtime.py.
-const char* runtimeSource();
+struct PythonModule
+{
+    const char* name;
+    const char* source;
+};
+
+/// The arm's own Python modules, in the order they import each other; the last is runtime.py.
+const std::vector<PythonModule>& runtimeModules();
 
 } // namespace lathe::arm

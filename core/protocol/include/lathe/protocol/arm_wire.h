@@ -41,17 +41,21 @@ enum class ArmMessage : std::uint16_t {
     LoadReference =
         20, ///< Text path of the task file, Text2 compile mode ("" eager, "default", ...), Strings
     ///< constants as name, literal, name, literal..., Int seed, Text3 mode ("eval"/"train"),
-    ///< Text4 precision, Int2 1: upcast parameters to float64 (golden)
+    ///< Text4 precision, Int2 1: upcast parameters to float64 (golden), Ints what is compared
+    ///< besides the outputs (bit 0 gradients, bit 1 buffers)
     LoadCandidate = 21, ///< Text folder, Text2 format, Values init inputs, Strings weight names +
                         ///< Tensors their infos +
     ///< fds (read-only; the arm gives the model its own copies unless Int = 1, frozen),
-    ///< Int2 seed, Text3 mode, Text4 precision
+    ///< Int2 seed, Text3 mode, Text4 precision, Ints as in LoadReference
     GetInitInputs = 22, ///< reply InitInputs: Values
     GetWeights =
         23, ///< reply Described: Strings names, Tensors infos. Then FillTensors copies them out.
-    MakeInputs = 24,  ///< Int seed, Int2 set id. Reply Described: Tensors of the tensor arguments,
-                      ///< Values the argument
-                      ///< list (tensor arguments appear as Value::TensorRef)
+    MakeInputs = 24, ///< Int seed, Int2 set id, Values a tuple (index, domain, below, layout) for
+    ///< each argument that has rules, Ints 1: draw anew inside the domains,
+    ///< then the positions of mutable arguments. Reply Described:
+    ///< Tensors of the tensor arguments,
+    ///< Values the argument
+    ///< list (tensor arguments appear as Value::TensorRef)
     FillTensors = 25, ///< Int which (0 weights, 1 inputs of set Int2, 2 outputs of the last Run),
                       ///< fds writable: copy
                       ///< contiguous bytes into each. Ints, when given: number of the first tensor
@@ -74,6 +78,9 @@ enum class ArmMessage : std::uint16_t {
     Flush = 32,      ///< Int bytes: stream over that many bytes (cold protocol), untimed. Ints set
                      ///< ids with Int2 calls: also make the private copies that the next Time needs
     Exit = 33,
+    Discover =
+        34, ///< Text folder: import the candidate to learn which extensions it asks for. Reply
+            ///< Extensions
 
     // replies
     Ok = 60,
@@ -84,6 +91,7 @@ enum class ArmMessage : std::uint16_t {
     InitInputs = 63,
     Timed = 64,
     Traced = 65,
+    Extensions = 66, ///< fd 0 a JSON list, Int its bytes
 };
 
 /// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes ·

@@ -72,7 +72,8 @@ std::optional<Until> untilFromString(std::string_view name);
 const std::vector<std::string>& baselineArms();
 
 /// A module constant of the task file, replaced in the syntax tree before execution: name and
-/// Python literal text.
+/// Python literal text. The name "get_inputs.x" or "Model.x" is a keyword argument of that call
+/// instead.
 struct Constant
 {
     std::string name;
@@ -95,6 +96,36 @@ struct Tolerance
     std::optional<double> absolute;
 };
 
+/// What a task says about one argument of forward.
+struct InputRule
+{
+    int index = 0;                ///< position of the argument, from 0
+    std::string domain = "given"; ///< "given": only get_inputs' own values; "any", "positive",
+                                  ///< "probabilities", "labels", "indices", "triangular", "mask",
+                                  ///< "sorted": other draws inside the domain as well
+    std::string below;            ///< labels, indices: a number or the name of a constant
+    std::string layout = "given"; ///< "contiguous", "transposed", "channels_last", "offset"
+};
+
+/// What a task says about one output tensor of forward, counted in the order they are returned.
+struct OutputRule
+{
+    int index = 0;
+    std::string compare = "values"; ///< "values", "ties", "set", "codes"
+    std::string of;                 ///< ties: whose values the indices point into, "input:0"
+    int axis = -1;                  ///< ties: the axis that the indices count along
+    Tolerance tolerance;
+};
+
+/// A constant that hidden variants may set to any multiple inside a range.
+struct FreeDimension
+{
+    std::string name;
+    std::int64_t min = 1;
+    std::int64_t max = 1;
+    std::int64_t multiple = 1;
+};
+
 /// What the worker needs of a task: the reference's text and how to judge it.
 struct TaskSpec
 {
@@ -102,8 +133,13 @@ struct TaskSpec
     std::string source;            ///< the reference .py, exactly
     std::vector<Variant> variants; ///< at least one ("default", no constants) after reading
     std::string precision = "pytorch-default";
-    std::string mode = "eval";          ///< or "train"
-    std::string weights = "mutable";    ///< or "frozen"
+    std::string mode = "eval";       ///< or "train"
+    std::string weights = "mutable"; ///< or "frozen"
+    std::vector<InputRule> inputs;
+    std::vector<OutputRule> outputs;
+    std::vector<FreeDimension> free;
+    std::string buffers = "ignore";     ///< "compare": as one call leaves them
+    bool backward = false;              ///< gradients are compared and timed as well
     std::vector<int> mutates;           ///< indexes of inputs that forward may change
     std::vector<std::string> libraries; ///< library families a candidate may call ("*": any)
     Tolerance tolerance;
@@ -123,7 +159,7 @@ struct CandidateSpec
 {
     std::string id;
     std::string parent;
-    std::string format = "native"; ///< "native" or "modelnew"
+    std::string format = "native"; ///< "native", "modelnew" or "cuda-agent"
     std::vector<CandidateFile> files;
     std::vector<std::string> flags; ///< extra compiler flags
 };

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        while True:
+            pass
+
+
+def get_inputs():
+    return [torch.randn(5, 4)]
+
+
+def get_init_inputs():
+    return []

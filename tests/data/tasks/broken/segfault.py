@@ -1,0 +1,17 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        import ctypes
+        ctypes.string_at(8)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(5, 4)]
+
+
+def get_init_inputs():
+    return []
