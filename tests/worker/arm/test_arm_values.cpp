@@ -194,7 +194,7 @@ TEST(ArmValues, ChangedInputsAreShownAsForwardLeftThem)
     phase->call(loadReference(
         folder.write("reference.py", reference("torch.zeros(2)", "return x.add_(1).sum()"))));
     const UniqueFd x = memoryOf<float>({10, 20});
-    phase->call(bindInputs({floats({2})}).integers(FieldTag::Ints, {0}), {x.get()});
+    phase->call(bindInputs({floats({2})}, {0}), {x.get()});
     auto run = phase->call(runSet(0));
     EXPECT_THAT(sections(*run), ElementsAre("lathe.outputs", "lathe.mutated input 0"));
     EXPECT_THAT(*run->integers(FieldTag::Ints), ElementsAre(-1, 0));
