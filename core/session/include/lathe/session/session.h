@@ -72,7 +72,6 @@ struct AcceptRecord
     std::string signature;    ///< hex, over the canonical JSON of the record and the evaluation
                               ///< document's hash
     bool signatureValid = false;
-    bool provisional = false; ///< of a full tier, not of an accept tier
     bool withdrawn = false;
 };
 
