@@ -54,7 +54,7 @@ class Worker:
             attachments.append(self.take(length, deadline))
         return {"type": kind, "request": request, "json": body, "attachments": attachments}
 
-    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, only=None, task=None, **extra):
+    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, only=None, task=None, flags=(), **extra):
         """Sends a request, returns its id. files: {path: text}; variants: [{name, constants: {name: literal}}], the
         task's; only: the names of those to judge."""
         attachments = [source.encode()]
@@ -70,7 +70,7 @@ class Worker:
             for path, text in files.items():
                 rows.append({"path": path, "attachment": len(attachments)})
                 attachments.append(text.encode() if isinstance(text, str) else text)
-            body["candidate"] = {"id": "c", "format": fmt, "files": rows}
+            body["candidate"] = {"id": "c", "format": fmt, "files": rows, "flags": list(flags)}
         if only:
             body["variants"] = list(only)
         body.update(extra)

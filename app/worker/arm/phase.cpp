@@ -63,7 +63,9 @@ Outcome<Reply> describedOr(Outcome<Described> described)
     writer.strings(FieldTag::Strings, described->names)
         .tensors(FieldTag::Tensors, described->tensors)
         .values(FieldTag::Values, described->values)
-        .integers(FieldTag::Ints, described->aliases);
+        .integers(FieldTag::Ints, described->aliases)
+        .integer(FieldTag::Int, described->floatMode)
+        .text(FieldTag::Text, described->operators);
     return Reply{std::move(writer), {}};
 }
 
@@ -102,7 +104,9 @@ Outcome<Reply> Phase::dispatch(const ArmReader& request, std::vector<UniqueFd> f
         return bindInputs(request, std::move(fds));
     case ArmMessage::Run:
         return describedOr(
-            m_host.run(request.integer(FieldTag::Int), (request.integer(FieldTag::Int2) & 1) != 0));
+            m_host.run({request.integer(FieldTag::Int), request.integer(FieldTag::Int2)}));
+    case ArmMessage::ReplaceWeights:
+        return replaceWeights(request, std::move(fds));
     case ArmMessage::Time:
         return time(request);
     case ArmMessage::Null:
@@ -152,7 +156,8 @@ Outcome<Reply> Phase::loadCandidate(const ArmReader& request, std::vector<Unique
     load.weightNames = std::move(*names);
     load.weightInfos = std::move(*infos);
     load.weights = std::move(fds);
-    load.frozen = request.integer(FieldTag::Int) != 0;
+    load.frozen = (request.integer(FieldTag::Int) & protocol::kLoadFrozen) != 0;
+    load.skipKernels = (request.integer(FieldTag::Int) & protocol::kLoadSkipKernels) != 0;
     load.seed = request.integer(FieldTag::Int2);
     load.mode = request.text(FieldTag::Text3);
     load.precision = request.text(FieldTag::Text4);
@@ -208,6 +213,20 @@ Outcome<Reply> Phase::bindInputs(const ArmReader& request, std::vector<UniqueFd>
                                    std::move(*values),
                                    std::move(*mutableIndexes),
                                    std::move(fds)}));
+}
+
+Outcome<Reply> Phase::replaceWeights(const ArmReader& request, std::vector<UniqueFd> fds)
+{
+    auto names = request.strings(FieldTag::Strings);
+    auto infos = request.tensors(FieldTag::Tensors);
+    auto values = request.values(FieldTag::Values);
+    if (!names || !infos || !values)
+        return failure("wire", !names ? names.error() : !infos ? infos.error() : values.error());
+    return okOr(m_host.replaceWeights({std::move(*names),
+                                       std::move(*infos),
+                                       std::move(fds),
+                                       std::move(*values),
+                                       request.integer(FieldTag::Int) != 0}));
 }
 
 Outcome<Reply> Phase::fill(const ArmReader& request, std::vector<UniqueFd> fds)

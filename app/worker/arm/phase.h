@@ -38,6 +38,7 @@ private:
     Outcome<Reply> discover(const protocol::ArmReader& request);
     Outcome<Reply> makeInputs(const protocol::ArmReader& request);
     Outcome<Reply> bindInputs(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
+    Outcome<Reply> replaceWeights(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
     Outcome<Reply> fill(const protocol::ArmReader& request, std::vector<UniqueFd> fds);
     Outcome<Reply> time(const protocol::ArmReader& request);
     Outcome<Reply> trace(const protocol::ArmReader& request);

@@ -5,6 +5,8 @@
 #include <lathe/base/files.h>
 #include <lathe/base/sha256.h>
 
+#include <algorithm>
+
 namespace lathe::worker {
 
 using protocol::ArmMessage;
@@ -92,10 +94,42 @@ CandidateArm::Loaded::bind(const ReferenceVariant& variant, int cancelFd, Ledger
     return {};
 }
 
+Judged<MovingInputs*>
+CandidateArm::Loaded::movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+{
+    constexpr double kBindSeconds = 60;
+    const auto& sets = variant.sets();
+    const bool possible = std::all_of(
+        sets.begin(), sets.end(), [&](const InputSet& set) { return sameKind(sets.front(), set); });
+    if (moving || !possible) {
+        return moving.get();
+    }
+    const Stopwatch watch(ledger.armSeconds);
+    auto made = MovingInputs::make(*variant.context().memory, sets.front());
+    if (!made) {
+        return tl::unexpected(
+            Stop{protocol::Verdict::Refused, made.error().message, {}, false, made.error()});
+    }
+    const auto reply = process->call((*made)->bindRequest(variant.context().task.mutates),
+                                     (*made)->fds(),
+                                     kBindSeconds,
+                                     cancelFd);
+    if (!reply) {
+        return tl::unexpected(
+            stopFor(reply.error(), process.get(), "receiving inputs", kBindSeconds));
+    }
+    if (reply->message.type() == ArmMessage::Failed) {
+        return tl::unexpected(stopForFailed(reply->message));
+    }
+    moving = std::move(*made);
+    return moving.get();
+}
+
 Judged<std::unique_ptr<CandidateArm::Loaded>> CandidateArm::load(const ReferenceVariant& variant,
                                                                  const std::string& phase,
                                                                  int cancelFd,
-                                                                 Ledger& ledger)
+                                                                 Ledger& ledger,
+                                                                 std::int64_t flags)
 {
     const double timeout = variant.context().task.importTimeoutSeconds;
     auto out = std::make_unique<Loaded>();
@@ -106,11 +140,11 @@ Judged<std::unique_ptr<CandidateArm::Loaded>> CandidateArm::load(const Reference
             return tl::unexpected(Stop{{}, process.error().message, {}, false, process.error()});
         }
         out->process = std::move(*process);
-        const auto reply =
-            out->process->call(variant.loadCandidateRequest(m_host->candidatePath(), m_format),
-                               variant.weightDescriptors(),
-                               timeout,
-                               cancelFd);
+        const auto reply = out->process->call(
+            variant.loadCandidateRequest(m_host->candidatePath(), m_format, flags),
+            variant.weightDescriptors(),
+            timeout,
+            cancelFd);
         if (!reply) {
             return tl::unexpected(
                 stopFor(reply.error(), out->process.get(), "loading the candidate", timeout));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "moving_inputs.h"
 #include "reference_variant.h"
 
 #include <lathe/protocol/types.h>
@@ -64,10 +65,19 @@ public:
         std::map<std::int64_t, std::uint64_t> bound;
         /// Digests of outputs that were compared and found right, by the seed of their input set.
         std::map<std::uint64_t, std::vector<std::string>> rightOutputs;
+        /// Inputs whose contents can be exchanged under the process's hands; null where the task's
+        /// sets differ in more than that, or their layout makes copies of them.
+        std::unique_ptr<MovingInputs> moving;
         Judged<void> bind(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+        /// Makes and binds `moving` at first use.
+        Judged<MovingInputs*>
+        movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
     };
-    Judged<std::unique_ptr<Loaded>>
-    load(const ReferenceVariant& variant, const std::string& phase, int cancelFd, Ledger& ledger);
+    Judged<std::unique_ptr<Loaded>> load(const ReferenceVariant& variant,
+                                         const std::string& phase,
+                                         int cancelFd,
+                                         Ledger& ledger,
+                                         std::int64_t flags = 0);
     /// The process of that variant that was kept, loaded when there is none.
     Judged<Loaded*> main(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
     void drop(const ReferenceVariant& variant) { m_main.erase(&variant); }

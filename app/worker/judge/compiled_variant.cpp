@@ -78,11 +78,8 @@ void CompiledVariant::addSteps()
     m_script.add(
         "compiling",
         [this](bool, int) -> Result<CallScript::Begun> {
-            return CallScript::Begun{false,
-                                     ArmCall{m_process.get(),
-                                             ArmWriter(ArmMessage::Run).integer(FieldTag::Int, 0),
-                                             {},
-                                             kCompileSeconds}};
+            return CallScript::Begun{
+                false, ArmCall{m_process.get(), m_reference.runRequest(0), {}, kCompileSeconds}};
         },
         [this](ArmReply& reply) -> Result<void> {
             if (auto right = expectReply(reply, ArmMessage::Described); !right) {

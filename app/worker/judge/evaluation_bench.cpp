@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "attested.h"
 #include "bench.h"
 #include "evaluation_run.h"
 #include "evidence.h"
 
 #include <lathe/base/clock.h>
+#include <lathe/base/json.h>
 #include <lathe/worker/conditions.h>
 #include <lathe/worker/device_lock.h>
 #include <lathe/worker/one_at_a_time.h>
@@ -205,6 +207,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
     plan.flushBytes = m_device->cuda ? 2 * m_device->cuda->facts().l2Bytes
                                      : std::min(2 * lastLevelCacheBytes(), kMostFlushBytes);
     tl::expected<BenchOutcome, BenchFailure> outcome;
+    tl::expected<std::optional<AttestedTime>, GateStop> attested;
     {
         const std::int64_t asked = monotonicNs();
         auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
@@ -220,6 +223,9 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
         }
         const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
         outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
+        if (outcome && full() && !m_device->cuda) {
+            attested = attest(variant, **main, outcome->candidateUs, cancelFd(), m_ledger);
+        }
         if (outcome && full() && !m_device->cuda) {
             addLimit(variant, outcome->candidateUs);
         }
@@ -244,13 +250,55 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
             std::max(m_done.aaFloorPercent.value_or(0), *outcome->aaFloorPercent);
     }
     Verification verification(variant, *m_candidate, *m_board, full(), cancelFd(), m_ledger);
-    if (auto right = verification.checkTimed(outcome->lastSet); !right) {
+    auto right = verification.checkTimed(outcome->lastSet);
+    if (right) {
+        m_done.seeds.push_back(
+            variant.sets()[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)].seed);
+        right = judgeAttested(variant, attested);
+    }
+    if (!right) {
         const GateStop& stop = right.error();
         if (!stop.stop.error) {
-            m_board->fail(gate, variant.name(), stop.stop.reason, stop.detail, {});
+            m_board->fail(stop.gate, variant.name(), stop.stop.reason, stop.detail, {});
         }
         return tl::unexpected(stop.stop);
     }
+    return {};
+}
+
+tl::expected<void, GateStop>
+EvaluationRun::judgeAttested(const ReferenceVariant& variant,
+                             const tl::expected<std::optional<AttestedTime>, GateStop>& attested)
+{
+    const std::string gate = "attested";
+    if (!attested) {
+        return tl::unexpected(attested.error());
+    }
+    if (!*attested) {
+        if (full()) {
+            m_board->skip(gate, "the inputs cannot be exchanged in place");
+        }
+        return {};
+    }
+    const AttestedTime& time = **attested;
+    const nlohmann::json row{{"variant", variant.name()},
+                             {"protocol", "warm"},
+                             {"trials", time.trials},
+                             {"us", time.timeUs},
+                             {"freshUs", time.freshUs},
+                             {"repeatUs", time.repeatUs},
+                             {"lateUs", time.lateUs}};
+    m_attested.push_back(row);
+    if (const std::string why = time.against(); !why.empty()) {
+        GateStop stop = rejected(gate, why);
+        stop.detail = dumpJson(row);
+        return tl::unexpected(stop);
+    }
+    m_board->pass(gate,
+                  variant.name(),
+                  "calls on fresh inputs take as long as on earlier ones, and their outputs are "
+                  "there when they are answered",
+                  dumpJson(row));
     return {};
 }
 

@@ -289,6 +289,7 @@ Result<protocol::EvaluateDone> EvaluationRun::finish(Verdict verdict, std::strin
     }
     m_done.evidenceJson = dumpJson(m_evidence);
     m_done.limitJson = dumpJson(m_limit);
+    m_done.attestedJson = dumpJson(m_attested);
     if (m_candidate && verdict == Verdict::Correct) {
         // The next candidate's parent, most likely: its processes are loaded already.
         m_workshop.keep(std::move(m_candidate));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "attested.h"
 #include "gates.h"
 #include "verification.h"
 #include "workshop.h"
@@ -56,6 +57,9 @@ private:
     tl::expected<void, Stop> verify();
     tl::expected<void, Stop> bench();
     tl::expected<void, Stop> benchOne(ReferenceVariant& variant);
+    tl::expected<void, GateStop>
+    judgeAttested(const ReferenceVariant& variant,
+                  const tl::expected<std::optional<AttestedTime>, GateStop>& attested);
     void waitForCompiled(ReferenceVariant& variant);
     [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant,
                                                               bool announce);
@@ -92,6 +96,7 @@ private:
     bool m_parentTried = false;
     std::unique_ptr<GateBoard> m_board;
     nlohmann::json m_evidence = nlohmann::json::object();
+    nlohmann::json m_attested = nlohmann::json::array();
     nlohmann::json m_limit = nlohmann::json::object();
     double m_candidateUs = 0;
 };

@@ -225,6 +225,7 @@ void ReferenceVariant::addGoldenSteps(const std::vector<std::int64_t>& sets)
         expectOk());
     for (const std::int64_t id : sets) {
         addSetSteps(id);
+        addSpliceSteps(id);
         addFillSteps(id);
         addEagerSetSteps(id);
     }
@@ -273,9 +274,14 @@ void ReferenceVariant::addSetSteps(std::int64_t id)
             return call ? Result<CallScript::Begun>(begin(std::move(*call)))
                         : tl::unexpected(call.error());
         },
-        [&set](ArmReply& reply) -> Result<void> {
+        [this, &set](ArmReply& reply) -> Result<void> {
             if (auto right = expectReply(reply, ArmMessage::Ok); !right) {
                 return right;
+            }
+            if (set.id == kUnseenSet) {
+                if (auto spliced = splice(set); !spliced) {
+                    return spliced;
+                }
             }
             set.hashes.clear();
             for (const auto& buffer : set.inputs) {
@@ -299,9 +305,7 @@ void ReferenceVariant::addFillSteps(std::int64_t id)
         "running the golden reference",
         [this, &set](bool, int) -> Result<CallScript::Begun> {
             return begin({m_golden.get(),
-                          ArmWriter(ArmMessage::Run)
-                              .integer(FieldTag::Int, set.id)
-                              .integer(FieldTag::Int2, 1),
+                          runRequest(set.id, protocol::kRunGolden),
                           {},
                           4 * m_context.task.forwardTimeoutSeconds});
         },
@@ -335,16 +339,7 @@ void ReferenceVariant::addFillSteps(std::int64_t id)
             if (auto right = expectReply(reply, ArmMessage::Ok); !right) {
                 return right;
             }
-            set.scales.clear();
-            for (std::size_t i = 0; i < set.golden.size(); ++i) {
-                const auto& info = set.goldenShape.tensors[i];
-                auto bytes = HostBytes::of(*set.golden[i], info.bytes());
-                if (!bytes) {
-                    return tl::unexpected(bytes.error());
-                }
-                set.scales.push_back(rootMeanSquare(info.dtype, bytes->view()));
-            }
-            return {};
+            return measureScales(set);
         });
 }
 
@@ -363,10 +358,8 @@ void ReferenceVariant::addEagerSetSteps(std::int64_t id)
     m_script.add(
         "running the reference",
         [this, &set](bool, int) -> Result<CallScript::Begun> {
-            return begin({m_eager.get(),
-                          ArmWriter(ArmMessage::Run).integer(FieldTag::Int, set.id),
-                          {},
-                          m_context.task.forwardTimeoutSeconds});
+            return begin(
+                {m_eager.get(), runRequest(set.id), {}, m_context.task.forwardTimeoutSeconds});
         },
         [this, &set](ArmReply& reply) -> Result<void> {
             if (auto right = expectReply(reply, ArmMessage::Described); !right) {

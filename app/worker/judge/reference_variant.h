@@ -26,6 +26,14 @@ struct TaskContext
     std::string taskFile;    ///< as the arms see it
 };
 
+/// The same task with other weights, on the inputs of set 0.
+struct OtherWeights
+{
+    std::vector<protocol::TensorInfo> infos;
+    Buffers weights;
+    InputSet expected; ///< only its golden values
+};
+
 /// LoadReference for one variant.
 protocol::ArmWriter loadReferenceRequest(const TaskContext& context,
                                          const protocol::Variant& variant,
@@ -56,6 +64,11 @@ public:
     void redraw(const std::vector<std::int64_t>& sets);
     /// A further eager process, loaded and bound to all sets (the A/A twin). Waits.
     Result<std::unique_ptr<ArmProcess>> makeTwin(int cancelFd, Ledger& ledger);
+    /// Run of a set, as every arm is asked.
+    [[nodiscard]] protocol::ArmWriter runRequest(std::int64_t set, std::int64_t flags = 0) const;
+    /// Made at first use; waits. Null when there are no weights or the outputs do not depend on
+    /// them.
+    Result<const OtherWeights*> otherWeights(int cancelFd, Ledger& ledger);
     /// Binds the sets to a process that runs on them; waits. `bound` remembers which drawing of a
     /// set it has.
     Result<void> bind(ArmProcess& process,
@@ -81,7 +94,8 @@ public:
     [[nodiscard]] ArmProcess* eager() { return m_eager.get(); }
     void loseEager(); ///< it died: the next advance() makes a new one
     [[nodiscard]] protocol::ArmWriter loadCandidateRequest(const std::string& folder,
-                                                           const std::string& format) const;
+                                                           const std::string& format,
+                                                           std::int64_t flags = 0) const;
     [[nodiscard]] std::vector<int> weightDescriptors() const;
     [[nodiscard]] const Buffers& weights() const { return m_weights; }
     [[nodiscard]] const std::vector<protocol::TensorInfo>& weightInfos() const
@@ -96,18 +110,25 @@ public:
                                            std::optional<std::size_t> count = {});
     /// One output, which lies in `got`, in the way that the task compares it.
     Result<Deviation> compareOne(const InputSet& set, std::size_t output, SharedBuffer& got) const;
+    [[nodiscard]] protocol::ArmWriter replaceWeightsRequest(const OtherWeights& other) const;
 
 private:
     void addEagerSteps();
     void addGoldenSteps(const std::vector<std::int64_t>& sets);
     void addSetSteps(std::int64_t id);
+    void addSpliceSteps(std::int64_t id);
     void addFillSteps(std::int64_t id);
+    Result<void> splice(InputSet& set);
+    Result<void> makeOtherWeights(OtherWeights& other, int cancelFd, Ledger& ledger);
     void addEagerSetSteps(std::int64_t id);
     void addFork(const char* what, const char* phase, std::unique_ptr<ArmProcess>& target);
     Result<void> takeEagerOutputs(std::int64_t id);
     /// Golden values of outputs narrower than float32 are kept in float32: their rounding is 2^16
     /// times finer than the output's, and every comparison reads half as much.
     Result<void> narrowGolden(InputSet& set);
+    /// Scales and narrowing of a set whose golden values have just come.
+    Result<void> finishGolden(InputSet& set);
+    static Result<void> measureScales(InputSet& set);
 
     const TaskContext& m_context;
     protocol::Variant m_variant;
@@ -124,6 +145,8 @@ private:
     Buffers m_weights;
     std::vector<InputSet> m_sets;
     OutputShape m_contract;
+    std::unique_ptr<OtherWeights> m_other;
+    bool m_otherTried = false;
     std::vector<Calibration> m_calibration;
     Buffers m_outputs;
 };

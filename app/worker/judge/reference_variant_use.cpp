@@ -116,6 +116,31 @@ ReferenceVariant::compareOne(const InputSet& set, std::size_t output, SharedBuff
         info.dtype, got->view(), goldenInfo.dtype, golden->view(), set.scales[output]);
 }
 
+Result<void> ReferenceVariant::measureScales(InputSet& set)
+{
+    set.scales.clear();
+    for (std::size_t i = 0; i < set.golden.size(); ++i) {
+        const auto& info = set.goldenShape.tensors[i];
+        auto bytes = HostBytes::of(*set.golden[i], info.bytes());
+        if (!bytes) {
+            return tl::unexpected(bytes.error());
+        }
+        set.scales.push_back(rootMeanSquare(info.dtype, bytes->view()));
+    }
+    return {};
+}
+
+Result<void> ReferenceVariant::finishGolden(InputSet& set)
+{
+    if (set.golden.size() != m_contract.tensors.size()) {
+        return fail(ErrorCode::Refused, "forward returns another number of tensors in float64");
+    }
+    if (auto measured = measureScales(set); !measured) {
+        return measured;
+    }
+    return narrowGolden(set);
+}
+
 Result<std::vector<Deviation>> ReferenceVariant::compare(const InputSet& set,
                                                          std::optional<std::size_t> count)
 {
@@ -187,7 +212,8 @@ Result<std::unique_ptr<ArmProcess>> ReferenceVariant::makeTwin(int cancelFd, Led
 }
 
 ArmWriter ReferenceVariant::loadCandidateRequest(const std::string& folder,
-                                                 const std::string& format) const
+                                                 const std::string& format,
+                                                 std::int64_t flags) const
 {
     ArmWriter request(ArmMessage::LoadCandidate);
     request.text(FieldTag::Text, folder)
@@ -195,7 +221,9 @@ ArmWriter ReferenceVariant::loadCandidateRequest(const std::string& folder,
         .values(FieldTag::Values, m_initInputs)
         .strings(FieldTag::Strings, m_weightNames)
         .tensors(FieldTag::Tensors, m_weightInfos)
-        .integer(FieldTag::Int, m_context.task.weights == "frozen" ? 1 : 0)
+        .integer(
+            FieldTag::Int,
+            flags | (m_context.task.weights == "frozen" ? std::int64_t{protocol::kLoadFrozen} : 0))
         // Not the reference's seed: what the candidate draws itself must not come out equal by
         // luck.
         .integer(FieldTag::Int2, static_cast<std::int64_t>(m_weightSeed / 2 + 1))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace lathe::worker {
@@ -38,16 +39,28 @@ Result<ArmCall> fillCall(ArmProcess& process,
                          const Buffers& buffers,
                          double timeoutSeconds)
 {
-    if (buffers.size() > protocol::kMaxPacketFds) {
+    return fillCall(process, group, set, buffers, buffers.size(), timeoutSeconds);
+}
+
+Result<ArmCall> fillCall(ArmProcess& process,
+                         TensorGroup group,
+                         std::int64_t set,
+                         const Buffers& buffers,
+                         std::size_t count,
+                         double timeoutSeconds)
+{
+    if (count > protocol::kMaxPacketFds) {
         return fail(ErrorCode::Refused,
                     "more than " + std::to_string(protocol::kMaxPacketFds)
                         + " tensors at once do not fit one message to an arm");
     }
+    auto fds = descriptors(buffers, Access::ReadWrite);
+    fds.resize(std::min(count, fds.size()));
     return ArmCall{&process,
                    ArmWriter(ArmMessage::FillTensors)
                        .integer(FieldTag::Int, static_cast<std::int64_t>(group))
                        .integer(FieldTag::Int2, set),
-                   descriptors(buffers, Access::ReadWrite),
+                   std::move(fds),
                    timeoutSeconds};
 }
 
@@ -77,7 +90,11 @@ Result<OutputShape> OutputShape::from(const protocol::ArmReader& reply)
                               : !values ? values.error()
                                         : aliases.error());
     }
-    return OutputShape{std::move(*tensors), std::move(*values), std::move(*aliases)};
+    return OutputShape{std::move(*tensors),
+                       std::move(*values),
+                       std::move(*aliases),
+                       reply.integer(FieldTag::Int),
+                       reply.text(FieldTag::Text)};
 }
 
 namespace {

@@ -29,6 +29,13 @@ Result<ArmCall> fillCall(ArmProcess& process,
                          std::int64_t set,
                          const Buffers& buffers,
                          double timeoutSeconds);
+/// The first `count` buffers only.
+Result<ArmCall> fillCall(ArmProcess& process,
+                         TensorGroup group,
+                         std::int64_t set,
+                         const Buffers& buffers,
+                         std::size_t count,
+                         double timeoutSeconds);
 
 /// A tensor's bytes as the judge reads them: the buffer's own view, or a copy from the device.
 class HostBytes
@@ -49,6 +56,8 @@ struct OutputShape
     std::vector<protocol::TensorInfo> tensors;
     std::vector<protocol::ArmValue> structure;
     std::vector<std::int64_t> aliases;
+    std::int64_t floatMode = 0; ///< what the call left of the floating-point mode; 0: as it was
+    std::string operators;      ///< one a line, where they were asked for
     static Result<OutputShape> from(const protocol::ArmReader& reply);
     /// What a person calls tensor i: "output 1", "the gradient of weight", "input 0 afterwards",
     /// "the buffer running_mean".

@@ -17,12 +17,20 @@ using protocol::Verdict;
 
 namespace {
 
-// NaN in every IEEE type and -1 in integers; and a pattern that is finite everywhere.
-constexpr std::uint32_t kPoisonNan = 0xffffffffu;
-constexpr std::uint32_t kPoisonFinite = 0x5a5a5a5au;
-
-constexpr std::array kGates{
-    "build", "load", "contract", "numerics", "call_order", "inputs", "integrity", "timed_outputs"};
+constexpr std::array kGates{"build",
+                            "load",
+                            "contract",
+                            "numerics",
+                            "call_order",
+                            "fresh_contents",
+                            "inputs",
+                            "fresh_process",
+                            "weights",
+                            "own_kernels",
+                            "idle",
+                            "integrity",
+                            "timed_outputs",
+                            "attested"};
 
 std::string shapeText(const protocol::TensorInfo& info)
 {
@@ -45,17 +53,22 @@ bool sameStructure(const ArmValue& a, const ArmValue& b)
                a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), sameStructure);
 }
 
-GateStop wrong(const std::string& gate, std::string reason, std::string detail = "{}")
+} // namespace
+
+GateStop wrong(const std::string& gate, std::string reason, std::string detail)
 {
     return {gate, {Verdict::Wrong, std::move(reason), {}, false, {}}, std::move(detail)};
+}
+
+GateStop rejected(const std::string& gate, std::string reason)
+{
+    return {gate, {Verdict::Rejected, std::move(reason), {}, false, {}}, "{}"};
 }
 
 GateStop machineError(const std::string& gate, const Error& error)
 {
     return {gate, {Verdict::Refused, error.message, error.detail, false, error}, "{}"};
 }
-
-} // namespace
 
 std::vector<std::string> gatesAfter(const std::string& gate)
 {
@@ -90,10 +103,22 @@ tl::expected<void, GateStop> Verification::run()
     if (auto ok = numerics(); !ok) {
         return ok;
     }
-    if (auto ok = callOrder(); !ok) {
-        return ok;
+    for (const auto gate :
+         {&Verification::callOrder, &Verification::freshContents, &Verification::inputsUnchanged}) {
+        if (auto ok = (this->*gate)(); !ok) {
+            return ok;
+        }
     }
-    return inputsUnchanged();
+    if (!m_thorough) {
+        return {};
+    }
+    for (const auto gate :
+         {&Verification::freshProcess, &Verification::ownKernels, &Verification::idle}) {
+        if (auto ok = (this->*gate)(); !ok) {
+            return ok;
+        }
+    }
+    return {};
 }
 
 tl::expected<void, GateStop> Verification::contract(const OutputShape& shape)
@@ -143,38 +168,48 @@ tl::expected<void, GateStop> Verification::contract(const OutputShape& shape)
     return {};
 }
 
+tl::expected<OutputShape, GateStop>
+Verification::run(std::int64_t set, std::int64_t flags, const std::string& gate)
+{
+    const double timeout = m_variant.context().task.forwardTimeoutSeconds;
+    const Stopwatch watch(m_ledger.armSeconds);
+    const auto reply =
+        m_loaded->process->call(m_variant.runRequest(set, flags), {}, timeout, m_cancelFd);
+    if (!reply) {
+        return tl::unexpected(GateStop{
+            gate, stopFor(reply.error(), m_loaded->process.get(), "running forward", timeout)});
+    }
+    if (reply->message.type() == ArmMessage::Failed) {
+        return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
+    }
+    auto described = OutputShape::from(reply->message);
+    if (reply->message.type() != ArmMessage::Described || !described) {
+        return tl::unexpected(
+            GateStop{gate,
+                     {Verdict::Crashed,
+                      "the candidate's process sent something that is not an answer",
+                      {},
+                      false,
+                      {}}});
+    }
+    return std::move(*described);
+}
+
 tl::expected<std::string, GateStop> Verification::forward(const InputSet& set,
                                                           const std::string& gate,
                                                           const std::string& compareGate,
                                                           const std::string& when,
-                                                          std::uint32_t poison)
+                                                          std::uint32_t poison,
+                                                          std::int64_t runAs)
 {
-    const double timeout = m_variant.context().task.forwardTimeoutSeconds;
-    OutputShape shape;
-    {
-        const Stopwatch watch(m_ledger.armSeconds);
-        const auto reply = m_loaded->process->call(
-            ArmWriter(ArmMessage::Run).integer(FieldTag::Int, set.id), {}, timeout, m_cancelFd);
-        if (!reply) {
-            return tl::unexpected(GateStop{
-                gate, stopFor(reply.error(), m_loaded->process.get(), "running forward", timeout)});
-        }
-        if (reply->message.type() == ArmMessage::Failed) {
-            return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
-        }
-        auto described = OutputShape::from(reply->message);
-        if (reply->message.type() != ArmMessage::Described || !described) {
-            return tl::unexpected(
-                GateStop{gate,
-                         {Verdict::Crashed,
-                          "the candidate's process sent something that is not an answer",
-                          {},
-                          false,
-                          {}}});
-        }
-        shape = std::move(*described);
+    auto shape = run(runAs < 0 ? set.id : runAs, 0, gate);
+    if (!shape) {
+        return tl::unexpected(shape.error());
     }
-    if (auto ok = contract(shape); !ok) {
+    if (auto ok = contract(*shape); !ok) {
+        return tl::unexpected(ok.error());
+    }
+    if (auto ok = floatMode(*shape, gate); !ok) {
         return tl::unexpected(ok.error());
     }
     return collect(set, compareGate, when, poison, true);
@@ -196,12 +231,15 @@ tl::expected<std::string, GateStop> Verification::collect(const InputSet& set,
     }
     {
         const Stopwatch watch(m_ledger.armSeconds);
-        auto call = fillCall(
-            *m_loaded->process, TensorGroup::Outputs, set.id, m_variant.outputs(), kCopySeconds);
+        auto call = fillCall(*m_loaded->process,
+                             TensorGroup::Outputs,
+                             set.id,
+                             m_variant.outputs(),
+                             count,
+                             kCopySeconds);
         if (!call) {
             return tl::unexpected(machineError(gate, call.error()));
         }
-        call->fds.resize(count);
         const auto reply =
             m_loaded->process->call(call->request, call->fds, call->timeoutSeconds, m_cancelFd);
         if (!reply) {
@@ -233,7 +271,7 @@ tl::expected<std::string, GateStop> Verification::collect(const InputSet& set,
         return tl::unexpected(machineError(gate, deviations.error()));
     }
     auto detail = within(*deviations, gate, when);
-    if (detail) {
+    if (detail && count == m_variant.outputs().size()) {
         m_loaded->rightOutputs[set.seed] = std::move(digests);
     }
     return detail;
@@ -333,22 +371,62 @@ tl::expected<void, GateStop> Verification::numerics()
     return {};
 }
 
+tl::expected<std::string, GateStop> Verification::forwardMoved(MovingInputs& moving,
+                                                               const InputSet& set,
+                                                               const std::string& gate,
+                                                               const std::string& when)
+{
+    if (auto shown = moving.show(set); !shown) {
+        return tl::unexpected(machineError(gate, shown.error()));
+    }
+    return forward(set, gate, gate, when, kPoisonFinite, MovingInputs::kId);
+}
+
 tl::expected<void, GateStop> Verification::callOrder()
 {
-    for (const std::int64_t id :
-         m_thorough ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}) {
-        auto right = forward(m_variant.sets()[static_cast<std::size_t>(id)],
-                             "call_order",
-                             "call_order",
-                             " of a repeated call",
-                             kPoisonFinite);
-        if (!right) {
-            return tl::unexpected(right.error());
-        }
+    const std::string gate = "call_order";
+    const std::string when = " of a repeated call";
+    auto moving = m_loaded->movingInputs(m_variant, m_cancelFd, m_ledger);
+    if (!moving) {
+        return tl::unexpected(GateStop{gate, moving.error(), "{}"});
     }
-    m_board.pass("call_order",
+    const auto& sets = m_variant.sets();
+    // The same contents again, at an address where nothing else has been yet.
+    auto right = *moving != nullptr ? forwardMoved(**moving, sets[0], gate, when)
+                                    : forward(sets[0], gate, gate, when, kPoisonFinite);
+    if (right && m_thorough) {
+        right = forward(sets[1], gate, gate, when, kPoisonFinite);
+    }
+    if (!right) {
+        return tl::unexpected(right.error());
+    }
+    m_board.pass(
+        gate, m_variant.name(), "repeated calls on earlier inputs give the right result again");
+    return {};
+}
+
+tl::expected<void, GateStop> Verification::freshContents()
+{
+    const std::string gate = "fresh_contents";
+    auto* const moving = m_loaded->moving.get();
+    if (moving == nullptr) {
+        m_board.skip(gate, "the inputs cannot be exchanged in place");
+        return {};
+    }
+    const std::string when = ", called on the memory of earlier inputs with other contents";
+    const auto& sets = m_variant.sets();
+    auto right = forwardMoved(
+        *moving, sets[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)], gate, when);
+    if (right && m_thorough) {
+        right = forwardMoved(*moving, sets[1], gate, when);
+    }
+    if (!right) {
+        return tl::unexpected(right.error());
+    }
+    m_board.pass(gate,
                  m_variant.name(),
-                 "repeated calls on earlier inputs give the right result again");
+                 "the same memory with other contents, a few elements or all of them, gives other "
+                 "results");
     return {};
 }
 
@@ -388,25 +466,63 @@ tl::expected<void, GateStop> Verification::checkTimed(std::int64_t lastSet)
         return tl::unexpected(GateStop{gate, loaded.error(), "{}"});
     }
     m_loaded = *loaded;
-    auto timed = collect(m_variant.sets()[static_cast<std::size_t>(lastSet)],
-                         gate,
-                         " of the last timed call",
-                         kPoisonNan,
-                         false);
-    if (!timed) {
-        return tl::unexpected(timed.error());
+    if (auto timed = timedCall(lastSet, gate); !timed) {
+        return timed;
+    }
+    if (m_thorough) {
+        // Nobody has seen these: neither verification nor timing.
+        m_variant.redraw({ReferenceVariant::kUnseenSet});
+        if (auto drawn = m_variant.advance(true, m_cancelFd, m_ledger); !drawn) {
+            return tl::unexpected(machineError(gate, drawn.error()));
+        }
+        if (auto bound = m_loaded->bind(m_variant, m_cancelFd, m_ledger); !bound) {
+            return tl::unexpected(GateStop{gate, bound.error(), "{}"});
+        }
     }
     const auto& unseen = m_variant.sets()[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)];
-    auto fresh = forward(unseen, gate, gate, " on fresh inputs after the timing", kPoisonFinite);
+    auto moving = m_loaded->movingInputs(m_variant, m_cancelFd, m_ledger);
+    if (!moving) {
+        return tl::unexpected(GateStop{gate, moving.error(), "{}"});
+    }
+    const std::string when = " on fresh inputs after the timing";
+    auto fresh = *moving != nullptr ? forwardMoved(**moving, unseen, gate, when)
+                                    : forward(unseen, gate, gate, when, kPoisonFinite);
     if (!fresh) {
         return tl::unexpected(fresh.error());
     }
-    m_board.pass(gate,
-                 m_variant.name(),
-                 "the outputs of the last timed call and of a fresh input set in the timed process "
-                 "are right",
-                 fresh->empty() ? "{}" : *fresh);
+    m_board.pass(
+        gate,
+        m_variant.name(),
+        "the outputs of a timed call and of a fresh input set in the timed process are right",
+        fresh->empty() ? "{}" : *fresh);
     return {};
+}
+
+/// As in the timing, but with the outputs read at once.
+tl::expected<void, GateStop> Verification::timedCall(std::int64_t set, const std::string& gate)
+{
+    const double timeout = m_variant.context().task.forwardTimeoutSeconds;
+    {
+        const Stopwatch watch(m_ledger.armSeconds);
+        const auto reply = m_loaded->process->call(
+            ArmWriter(ArmMessage::Time).integers(FieldTag::Ints, {set}).integer(FieldTag::Int, 1),
+            {},
+            timeout,
+            m_cancelFd);
+        if (!reply) {
+            return tl::unexpected(GateStop{
+                gate, stopFor(reply.error(), m_loaded->process.get(), "being timed", timeout)});
+        }
+        if (reply->message.type() == ArmMessage::Failed) {
+            return tl::unexpected(GateStop{gate, stopForFailed(reply->message)});
+        }
+    }
+    auto right = collect(m_variant.sets()[static_cast<std::size_t>(set)],
+                         gate,
+                         " of a timed call",
+                         kPoisonNan,
+                         false);
+    return right ? tl::expected<void, GateStop>() : tl::unexpected(right.error());
 }
 
 } // namespace lathe::worker

@@ -6,6 +6,7 @@
 #include "gates.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,16 @@ struct GateStop
     std::string detail = "{}";
 };
 
+// What outputs hold before an arm writes them: NaN in every IEEE type and -1 in integers; and a
+// pattern that is finite everywhere.
+constexpr std::uint32_t kPoisonNan = 0xffffffffu;
+constexpr std::uint32_t kPoisonFinite = 0x5a5a5a5au;
+
+GateStop wrong(const std::string& gate, std::string reason, std::string detail = "{}");
+/// Evidence speaks against the result.
+GateStop rejected(const std::string& gate, std::string reason);
+GateStop machineError(const std::string& gate, const Error& error);
+
 /// Runs one loaded candidate through the correctness gates of one variant.
 class Verification
 {
@@ -33,34 +44,55 @@ public:
                  int cancelFd,
                  Ledger& ledger);
 
-    /// load, contract, numerics, call_order, inputs.
+    /// load, contract, numerics, call_order, fresh_contents, inputs; thorough also fresh_process,
+    /// weights, own_kernels, idle.
     tl::expected<void, GateStop> run();
-    /// timed_outputs: what the last timed call left behind and a set the process has not seen yet.
+    /// timed_outputs: a timed call whose outputs are read at once, and a set that the process has
+    /// not seen yet.
     tl::expected<void, GateStop> checkTimed(std::int64_t lastSet);
 
 private:
     /// One forward on a set; its outputs are copied into poisoned buffers and compared. The detail
     /// of the worst output, empty when it is to the bit what was right before. A failing forward
     /// belongs to `gate`, a wrong value to `compareGate`.
+    /// runAs: the set that the process is asked for, when it is not the one with these golden
+    /// values.
     tl::expected<std::string, GateStop> forward(const InputSet& set,
                                                 const std::string& gate,
                                                 const std::string& compareGate,
                                                 const std::string& when,
-                                                std::uint32_t poison);
+                                                std::uint32_t poison,
+                                                std::int64_t runAs = -1);
+    /// A set shown in the memory where another one was before.
+    tl::expected<std::string, GateStop> forwardMoved(MovingInputs& moving,
+                                                     const InputSet& set,
+                                                     const std::string& gate,
+                                                     const std::string& when);
     /// withBuffers: the call began with the buffers as loaded, so that they can be compared.
     tl::expected<std::string, GateStop> collect(const InputSet& set,
                                                 const std::string& gate,
                                                 const std::string& when,
                                                 std::uint32_t poison,
                                                 bool withBuffers);
+    tl::expected<OutputShape, GateStop>
+    run(std::int64_t set, std::int64_t flags, const std::string& gate);
     tl::expected<void, GateStop> contract(const OutputShape& shape);
+    tl::expected<void, GateStop> floatMode(const OutputShape& shape, const std::string& gate);
+    tl::expected<void, GateStop> timedCall(std::int64_t set, const std::string& gate);
     /// The first output outside its limits stops; else the detail of the worst one.
     tl::expected<std::string, GateStop> within(const std::vector<Deviation>& deviations,
                                                const std::string& gate,
                                                const std::string& when);
     tl::expected<void, GateStop> numerics();
     tl::expected<void, GateStop> callOrder();
+    tl::expected<void, GateStop> freshContents();
     tl::expected<void, GateStop> inputsUnchanged();
+    tl::expected<void, GateStop> freshProcess();
+    tl::expected<void, GateStop> otherWeights();
+    tl::expected<void, GateStop> ownKernels();
+    tl::expected<void, GateStop> libraries();
+    tl::expected<void, GateStop> idle();
+    [[nodiscard]] bool librariesForbidden() const;
 
     ReferenceVariant& m_variant;
     CandidateArm& m_candidate;

@@ -202,6 +202,7 @@ Result<ArmReply> PhaseProcess::receive(double timeoutSeconds, int cancelFd)
             fail(ErrorCode::Protocol, "The arm answered another request than the one it was asked");
     }
     if (!message) {
+        m_lied = true;
         kill();
         return tl::unexpected(message.error());
     }
@@ -227,6 +228,9 @@ bool PhaseProcess::replyReady() const
 
 ArmExit PhaseProcess::exitState()
 {
+    if (m_lied) {
+        return {}; // it did not end by itself: that it was killed for its answer is no news
+    }
     if (!m_status) {
         constexpr double kPatienceSeconds = 1;
         m_status = m_state->waitStatus(m_pid, deadlineIn(kPatienceSeconds));

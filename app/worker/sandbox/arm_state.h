@@ -91,6 +91,7 @@ private:
     std::int64_t m_sentNs = 0;
     std::optional<int> m_status;
     bool m_killed = false;
+    bool m_lied = false; ///< killed because of what it sent
 };
 
 /// The deadline on CLOCK_MONOTONIC, this many seconds from now.

@@ -72,6 +72,17 @@ BuilderSettings builderSettings(const WorkerOptions& options, const CudaProbe& c
     return settings;
 }
 
+/// Half of the machine's memory, and never more than an arm is likely to need: a candidate that
+/// fills its share must leave the machine usable.
+std::uint64_t memoryOfOneSandbox()
+{
+    constexpr std::uint64_t kMost = 16ull << 30;
+    const auto pages = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+    const auto pageBytes = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+    const std::uint64_t half = pages * pageBytes / 2;
+    return half == 0 ? kMost : std::min(kMost, half);
+}
+
 class WorkerBench final : public Bench
 {
 public:
@@ -87,6 +98,8 @@ public:
         settings.arm.python = options.python;
         settings.arm.affinity = physicalCores();
         settings.arm.threads = static_cast<int>(settings.arm.affinity.size());
+        settings.arm.memoryBytes =
+            options.memoryBytes != 0 ? options.memoryBytes : memoryOfOneSandbox();
         settings.scratchFolder = m_scratch;
         settings.lockFolder = lockFolder();
         m_judge = Judge::create(m_sandbox, m_builder, std::move(settings));

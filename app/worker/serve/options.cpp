@@ -5,6 +5,8 @@
 #include <lathe/base/files.h>
 
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <system_error>
 #include <unistd.h>
@@ -78,11 +80,25 @@ void findPaths(WorkerOptions& options)
     options.nvcc = findNvcc();
 }
 
+/// 0: not a number, or too little for anything to start.
+std::uint64_t parseMebibytes(const std::string& word)
+{
+    constexpr std::uint64_t kLeast = 256;
+    constexpr std::uint64_t kMost = 1u << 24;
+    std::uint64_t value = 0;
+    const auto end = word.data() + word.size();
+    const auto parsed = std::from_chars(word.data(), end, value);
+    return parsed.ec == std::errc() && parsed.ptr == end && value >= kLeast && value <= kMost
+               ? value
+               : 0;
+}
+
 } // namespace
 
 const char* usageText()
 {
-    return "lathe-worker serve [--python PATH] [--arm PATH] [--cache DIR] [--allow-unsandboxed]\n"
+    return "lathe-worker serve [--python PATH] [--arm PATH] [--cache DIR] [--memory MIB]\n"
+           "                   [--allow-unsandboxed]\n"
            "    speaks the worker protocol on stdin and stdout\n"
            "lathe-worker doctor [--json] [the same options]\n"
            "    says what this machine can do and what is missing\n"
@@ -124,6 +140,16 @@ Result<WorkerOptions> parseOptions(const std::vector<std::string>& words)
         options.json = options.json || known;
         if (words[i] == "--allow-unsandboxed" || words[i] == "--unsandboxed") {
             options.allowUnsandboxed = known = true;
+        }
+        if (words[i] == "--memory") {
+            const auto mebibytes = i + 1 < words.size() ? parseMebibytes(words[i + 1]) : 0;
+            if (mebibytes == 0) {
+                return fail(ErrorCode::InvalidArgument,
+                            "--memory needs a number of MiB, 256 or more");
+            }
+            options.memoryBytes = mebibytes << 20;
+            ++i;
+            continue;
         }
         for (const auto& [name, target] : paths) {
             if (words[i] == name) {

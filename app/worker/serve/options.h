@@ -4,6 +4,7 @@
 
 #include <lathe/base/result.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct WorkerOptions
     std::filesystem::path cache;
     std::vector<std::filesystem::path> includes; ///< lathe/kernel.h; tvm/ffi/c_api.h and dlpack
     std::filesystem::path nvcc;                  ///< empty: none found
+    std::uint64_t memoryBytes = 0;               ///< of one sandbox; 0: by the machine
 };
 
 /// An unknown word or a missing value is an InvalidArgument error that names it.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/elf_symbols.h"
+#include "cpu/float_mode.h"
 #include "profile/chrome_trace.h"
 #include "profile/span_log.h"
 
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cfenv>
 #include <thread>
 
 namespace lathe::arm {
@@ -46,6 +48,24 @@ TEST(ElfSymbols, EveryCutOfAFileIsRefusedOrReadButNeverOverrun)
             EXPECT_FALSE(names.has_value()) << size;
     }
     EXPECT_FALSE(exportedFunctions("#!/bin/sh\n", "x").has_value());
+}
+
+TEST(FloatMode, SeesAndUndoesWhatIsLeftBehind)
+{
+    const FloatMode before;
+    volatile float third = 1;
+    third = third / 3; // sets the sticky inexact flag, which is no mode
+    EXPECT_EQ(before.restore(), 0);
+    std::fesetround(FE_UPWARD);
+    EXPECT_EQ(before.restore(), kRoundingChanged);
+    EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+#if defined(__x86_64__)
+    volatile float tiny = 1e-38f;
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8000); // FTZ, Intel SDM vol. 1, 10.2.3
+    EXPECT_EQ(tiny / 16, 0.0f);
+    EXPECT_EQ(before.restore(), kFlushChanged);
+    EXPECT_GT(tiny / 16, 0.0f);
+#endif
 }
 
 TEST(SpanLog, RecordsOnlyBetweenStartAndStopSortedByStart)

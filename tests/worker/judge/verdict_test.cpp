@@ -87,8 +87,9 @@ TEST(Verdicts, TheTasksOwnFaultIsARefusal)
 
 TEST(Verdicts, GatesInOrder)
 {
-    EXPECT_EQ(gatesAfter("inputs"), (std::vector<std::string>{"integrity", "timed_outputs"}));
-    EXPECT_EQ(gatesAfter("build").size(), 7u);
+    EXPECT_EQ(gatesAfter("idle"),
+              (std::vector<std::string>{"integrity", "timed_outputs", "attested"}));
+    EXPECT_EQ(gatesAfter("build").size(), 13u);
     EXPECT_TRUE(gatesAfter("unknown").empty());
 }
 

@@ -19,6 +19,12 @@ TEST(Options, NamesWhatItDoesNotKnow)
     EXPECT_NE(parseOptions({"serve", "--arm"}).error().message.find("--arm"), std::string::npos);
     EXPECT_FALSE(parseOptions({"serve", "--json"}).has_value());
     EXPECT_TRUE(parseOptions({"doctor", "--json"})->json);
+    EXPECT_EQ(parseOptions({"serve", "--memory", "2048"})->memoryBytes, 2147483648u);
+    EXPECT_EQ(parseOptions({"serve"})->memoryBytes, 0u);
+    for (const char* wrong : {"", "x", "255", "2048k", "-1"}) {
+        EXPECT_FALSE(parseOptions({"serve", "--memory", wrong}).has_value()) << wrong;
+    }
+    EXPECT_FALSE(parseOptions({"serve", "--memory"}).has_value());
 }
 
 TEST(Options, FlagBeforeEnvironment)

@@ -67,6 +67,11 @@ struct ModelHost::State
     /// inputs, buffers. withAliases: say which inputs they share memory with.
     Outcome<Described>
     takeOutputs(const PyRef& result, const CallArguments& arguments, bool withAliases);
+    Outcome<std::vector<PyRef>> mapWeights(std::vector<UniqueFd> buffers,
+                                           const std::vector<protocol::TensorInfo>& infos);
+    static Outcome<std::vector<PyRef>> plainValues(const std::vector<protocol::ArmValue>& values);
+    /// One call for a Run, with its float mode and, when asked for, its operators.
+    PyRef observedCall(const CallArguments& arguments, std::int64_t flags, Described& described);
 };
 
 /// No gradients and no garbage collection while it lives.

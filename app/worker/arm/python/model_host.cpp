@@ -3,6 +3,7 @@
 #include "python/model_host.h"
 
 #include "cpu/fault_report.h"
+#include "cpu/float_mode.h"
 #include "python/host_state.h"
 #include "python/native_module.h"
 #include "python/py_failure.h"
@@ -139,6 +140,72 @@ Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
     if (m_state->callable)
         return failure("wire", "A model is already loaded in this phase.");
     m_state->compared = request.compared;
+    // A library that is linked for fast arithmetic sets modes when it is loaded.
+    const FloatMode mode;
+    auto loaded = loadCandidateNow(std::move(request));
+    mode.restore();
+    return loaded;
+}
+
+Outcome<std::vector<PyRef>>
+ModelHost::State::mapWeights(std::vector<UniqueFd> buffers,
+                             const std::vector<protocol::TensorInfo>& infos)
+{
+    std::vector<PyRef> weights;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const void* address = nullptr;
+        auto tensor = mapTensor(device, std::move(buffers[i]), infos[i], &address);
+        if (!tensor)
+            return tl::unexpected(tensor.error());
+        weights.push_back(std::move(*tensor));
+    }
+    return weights;
+}
+
+Outcome<std::vector<PyRef>>
+ModelHost::State::plainValues(const std::vector<protocol::ArmValue>& values)
+{
+    std::vector<PyRef> out;
+    for (const auto& value : values) {
+        auto built = buildValue(value, {});
+        if (!built)
+            return failure("wire", built.error());
+        out.push_back(std::move(*built));
+    }
+    return out;
+}
+
+Outcome<void> ModelHost::replaceWeights(WeightsRequest request)
+{
+    if (!m_state->callable)
+        return failure("wire", "No model is loaded in this phase.");
+    if (request.names.size() != request.infos.size()
+        || request.buffers.size() != request.infos.size())
+        return failure("wire", "The weights' names, descriptions and buffers differ in number.");
+    auto weights = m_state->mapWeights(std::move(request.buffers), request.infos);
+    auto init = m_state->plainValues(request.initInputs);
+    if (!weights || !init)
+        return tl::unexpected(!weights ? weights.error() : init.error());
+    const PyRef names = stringList(request.names), tensors = objectList(*weights),
+                arguments = objectList(*init);
+    const FloatMode mode;
+    const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
+                                                        "replace_weights",
+                                                        "OOOO",
+                                                        arguments.get(),
+                                                        names.get(),
+                                                        tensors.get(),
+                                                        request.newInstance ? Py_True : Py_False));
+    mode.restore();
+    if (!done)
+        return tl::unexpected(m_state->pythonFailure());
+    if (auto synced = m_state->device.synchronise(); !synced)
+        return failure("load", synced.error());
+    return m_state->afterLoad();
+}
+
+Outcome<void> ModelHost::loadCandidateNow(CandidateRequest request)
+{
     if (request.weightNames.size() != request.weightInfos.size()
         || request.weights.size() != request.weightInfos.size())
         return failure("wire", "The weights' names, descriptions and buffers differ in number.");
@@ -146,27 +213,17 @@ Outcome<void> ModelHost::loadCandidate(CandidateRequest request)
         const std::string library = request.folder + "/kernels.so";
         std::error_code ignored;
         auto names = installNativeModule(std::filesystem::exists(library, ignored) ? library : "",
-                                         m_state->log);
+                                         m_state->log,
+                                         request.skipKernels);
         if (!names)
             return failure("load", names.error());
     }
-    std::vector<PyRef> weights, initInputs;
-    for (std::size_t i = 0; i < request.weights.size(); ++i) {
-        const void* address = nullptr;
-        auto tensor = mapTensor(
-            m_state->device, std::move(request.weights[i]), request.weightInfos[i], &address);
-        if (!tensor)
-            return tl::unexpected(tensor.error());
-        weights.push_back(std::move(*tensor));
-    }
-    for (const auto& value : request.initInputs) {
-        auto built = buildValue(value, {});
-        if (!built)
-            return failure("wire", built.error());
-        initInputs.push_back(std::move(*built));
-    }
-    const PyRef names = stringList(request.weightNames), tensors = objectList(weights),
-                init = objectList(initInputs);
+    auto weights = m_state->mapWeights(std::move(request.weights), request.weightInfos);
+    auto initInputs = m_state->plainValues(request.initInputs);
+    if (!weights || !initInputs)
+        return tl::unexpected(!weights ? weights.error() : initInputs.error());
+    const PyRef names = stringList(request.weightNames), tensors = objectList(*weights),
+                init = objectList(*initInputs);
     const PyRef done = PyRef::steal(PyObject_CallMethod(m_state->runtime.get(),
                                                         "load_candidate",
                                                         "sOOOOLssL",

@@ -35,6 +35,7 @@ struct CandidateRequest
     std::vector<protocol::TensorInfo> weightInfos;
     std::vector<UniqueFd> weights;
     bool frozen = false;
+    bool skipKernels = false;
     std::int64_t seed = 0;
     std::string mode;
     std::string precision;
@@ -50,13 +51,30 @@ struct InputsRequest
     std::vector<UniqueFd> buffers;
 };
 
+struct WeightsRequest
+{
+    std::vector<std::string> names;
+    std::vector<protocol::TensorInfo> infos;
+    std::vector<UniqueFd> buffers;
+    std::vector<protocol::ArmValue> initInputs;
+    bool newInstance = false;
+};
+
+struct RunRequest
+{
+    std::int64_t set = 0;
+    std::int64_t flags = 0; ///< protocol::RunFlag
+};
+
 struct Described
 {
     std::vector<std::string> names; ///< weights
     std::vector<protocol::TensorInfo> tensors;
     std::vector<protocol::ArmValue> values;
     std::vector<std::int64_t>
-        aliases; ///< per output tensor: the input it shares memory with, or -1
+        aliases;                ///< per output tensor: the input it shares memory with, or -1
+    std::int64_t floatMode = 0; ///< FloatModeChange bits that forward left behind
+    std::string operators;      ///< one a line, where they were asked for
 };
 
 struct Timing
@@ -105,7 +123,9 @@ public:
     /// a Run these are the mutable arguments as forward left them.
     Outcome<void>
     fill(TensorGroup group, std::int64_t set, std::size_t first, std::vector<UniqueFd> buffers);
-    Outcome<Described> run(std::int64_t set, bool golden);
+    Outcome<Described> run(const RunRequest& request);
+    /// Other weights for the loaded candidate: copied into it, or given to a new instance.
+    Outcome<void> replaceWeights(WeightsRequest request);
     /// Makes the private copies that the next time() with the same sets and calls needs, so that
     /// they are not timed.
     Outcome<void> prepare(const std::vector<std::int64_t>& sets, std::int64_t calls);
@@ -114,6 +134,7 @@ public:
     Outcome<TraceResult> trace(std::int64_t set, std::int64_t calls);
 
 private:
+    Outcome<void> loadCandidateNow(CandidateRequest request);
     struct State;
     std::unique_ptr<State> m_state;
 };

@@ -52,6 +52,7 @@ struct Kernel
     TVMFFISafeCallType function = nullptr;
     TvmFunctions tvm;
     SpanLog* log = nullptr;
+    bool skipped = false;
     PyMethodDef definition{};
 };
 
@@ -188,6 +189,8 @@ PyObject* invoke(PyObject* self, PyObject* const* args, Py_ssize_t count)
     }
     TVMFFIAny result{};
     std::optional<std::string> thrown;
+    if (kernel->skipped)
+        Py_RETURN_NONE;
     // On CUDA the call only launches; the kernel's own time comes from the device's trace.
     const bool launches = onCuda(values.data(), count, kernel->tvm);
     const bool traced = kernel->log->active();
@@ -266,7 +269,8 @@ PyCFunction asFunction(PyObject* (*fast)(PyObject*, PyObject* const*, Py_ssize_t
 
 } // namespace
 
-Result<std::vector<std::string>> installNativeModule(const std::string& libraryPath, SpanLog& log)
+Result<std::vector<std::string>>
+installNativeModule(const std::string& libraryPath, SpanLog& log, bool skipKernels)
 {
     auto* const kernels = new Kernels; // never freed: see Kernels
     if (!libraryPath.empty())
@@ -276,6 +280,7 @@ Result<std::vector<std::string>> installNativeModule(const std::string& libraryP
     const PyRef module = PyRef::steal(PyModule_New("lathe_native"));
     std::vector<std::string> names;
     for (Kernel& kernel : kernels->all) {
+        kernel.skipped = skipKernels;
         kernel.definition = {kernel.name.c_str(), asFunction(invoke), METH_FASTCALL, nullptr};
         const PyRef self = PyRef::steal(PyCapsule_New(&kernel, kKernelCapsule, nullptr));
         PyModule_AddObject(

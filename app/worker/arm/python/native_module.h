@@ -13,8 +13,10 @@ namespace lathe::arm {
 
 /// Puts the module lathe_native into sys.modules: one callable per kernel that the library exports
 /// (none when path is empty). Kernels are recorded in the log while it is active. The log must
-/// outlive the process's Python. Once per process; needs the GIL. Returns the kernels' names; an
-/// error says why the library could not be loaded.
-Result<std::vector<std::string>> installNativeModule(const std::string& libraryPath, SpanLog& log);
+/// outlive the process's Python. skipKernels: they return None at once and do nothing. Once per
+/// process; needs the GIL. Returns the kernels' names; an error says why the library could not be
+/// loaded.
+Result<std::vector<std::string>>
+installNativeModule(const std::string& libraryPath, SpanLog& log, bool skipKernels);
 
 } // namespace lathe::arm

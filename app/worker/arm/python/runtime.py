@@ -53,6 +53,7 @@ class Host:
         self.call = None
         self.task = None
         self.user_paths = []
+        self.frozen = False
         self.generated_scopes = []
         self.unwrapped = []
         self.flags = 0
@@ -126,18 +127,31 @@ class Host:
             Extensions(folder, False).install()
         path = os.path.join(folder, "model_new.py")
         self.task = run_module("model_new", path, parse(path))
+        self.frozen, self.seed, self.mode = bool(frozen), seed, mode
+        self.new_instance(init_inputs)
+        self.take_weights(names, tensors)
+
+    def new_instance(self, init_inputs):
         self.stage = "init"
-        seed_all(seed)
+        seed_all(self.seed)
         keywords = init_inputs[-1][KEYWORDS] if init_inputs and is_keywords(init_inputs[-1]) else {}
         model = attribute(self.task, "ModelNew", "model_new.py")(*self.positional(init_inputs), **keywords)
-        self.adopt(model, mode)
+        self.adopt(model, self.mode)
+
+    def take_weights(self, names, tensors):
         self.stage = "load"
-        load_weights(model, dict(zip(names, tensors)), frozen)
-        if callable(getattr(model, "prepare", None)):
+        load_weights(self.model, dict(zip(names, tensors)), self.frozen)
+        if callable(getattr(self.model, "prepare", None)):
             self.stage = "prepare"
-            model.prepare()
+            self.model.prepare()
+        self.call = self.model
         self.watch()
         self.settle()
+
+    def replace_weights(self, init_inputs, names, tensors, new_instance):
+        if new_instance:
+            self.new_instance(init_inputs)
+        self.take_weights(names, tensors)
 
     def discover(self, folder):
         """The extensions that the candidate asks for when it is imported, as JSON."""

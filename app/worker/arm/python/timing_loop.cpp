@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/fault_report.h"
+#include "cpu/float_mode.h"
 #include "profile/chrome_trace.h"
 #include "profile/op_trace.h"
 #include "python/host_state.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -139,13 +141,44 @@ ModelHost::State::takeOutputs(const PyRef& result, const CallArguments& argument
     return described;
 }
 
-Outcome<Described> ModelHost::run(std::int64_t setId, bool golden)
+PyRef ModelHost::State::observedCall(const CallArguments& arguments,
+                                     std::int64_t flags,
+                                     Described& described)
+{
+    const FloatMode mode;
+    PyRef result;
+    if ((flags & protocol::kRunGolden) != 0) {
+        const PyRef list = PyRef::steal(PyList_New(0));
+        for (const PyRef& argument : arguments.positional)
+            PyList_Append(list.get(), argument.get());
+        result = PyRef::steal(PyObject_CallMethod(runtime.get(), "golden", "O", list.get()));
+    } else if ((flags & protocol::kRunOperators) != 0) {
+        log.start();
+        {
+            const OpTrace operators(log);
+            result = call(arguments);
+        }
+        std::set<std::string> names;
+        for (const Span& span : log.stop())
+            if (span.category == SpanCategory::Operator)
+                names.insert(span.name);
+        for (const std::string& name : names)
+            described.operators += name + "\n";
+    } else {
+        result = call(arguments);
+    }
+    described.floatMode = mode.restore();
+    return result;
+}
+
+Outcome<Described> ModelHost::run(const RunRequest& request)
 {
     if (!m_state->callable)
         return failure("wire", "No model is loaded in this phase.");
-    auto set = m_state->findSet(setId);
+    auto set = m_state->findSet(request.set);
     if (!set)
         return tl::unexpected(set.error());
+    const bool golden = (request.flags & protocol::kRunGolden) != 0;
     InputSet wide = {(*set)->arguments, {}, (*set)->mutableIndexes, {}};
     for (const PyRef& tensor : (*set)->tensors) {
         auto widenedTensor =
@@ -161,22 +194,19 @@ Outcome<Described> ModelHost::run(std::int64_t setId, bool golden)
     const QuietForward quiet;
     if (!PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "restore", nullptr)))
         return tl::unexpected(m_state->pythonFailure("forward"));
-    PyRef result;
-    if (golden) {
-        const PyRef list = PyRef::steal(PyList_New(0));
-        for (const PyRef& argument : arguments->positional)
-            PyList_Append(list.get(), argument.get());
-        result =
-            PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "golden", "O", list.get()));
-    } else {
-        result = m_state->call(*arguments);
-    }
+    Described observed;
+    const PyRef result = m_state->observedCall(*arguments, request.flags, observed);
     if (!result)
         return tl::unexpected(m_state->pythonFailure("forward"));
     if (auto synced = m_state->device.synchronise(); !synced)
         return failure("forward", synced.error());
     (*set)->afterRun = arguments->tensors;
-    return m_state->takeOutputs(result, *arguments, true);
+    auto described = m_state->takeOutputs(result, *arguments, true);
+    if (!described)
+        return described;
+    described->floatMode = observed.floatMode;
+    described->operators = std::move(observed.operators);
+    return described;
 }
 
 Outcome<std::vector<CallArguments>>

@@ -45,7 +45,7 @@ enum class ArmMessage : std::uint16_t {
     ///< besides the outputs (bit 0 gradients, bit 1 buffers)
     LoadCandidate = 21, ///< Text folder, Text2 format, Values init inputs, Strings weight names +
                         ///< Tensors their infos +
-    ///< fds (read-only; the arm gives the model its own copies unless Int = 1, frozen),
+    ///< fds (read-only; the arm gives the model its own copies unless frozen), Int LoadFlags,
     ///< Int2 seed, Text3 mode, Text4 precision, Ints as in LoadReference
     GetInitInputs = 22, ///< reply InitInputs: Values
     GetWeights =
@@ -62,10 +62,10 @@ enum class ArmMessage : std::uint16_t {
     BindInputs = 26,  ///< Int set id, Tensors infos, Values argument list, Ints mutable indexes,
                       ///< fds: map read-only
                       ///< (mutable ones: private writable copy per call)
-    Run = 27, ///< Int set id, Int2 flags (bit 0: golden, inputs upcast to float64). Forward once,
-              ///< device
-    ///< synchronised. Reply Described: Tensors of the outputs, Values the output structure,
-    ///< Ints per output: index of the input it aliases or -1
+    Run = 27, ///< Int set id, Int2 RunFlags. Forward once, device synchronised. Reply Described:
+    ///< Tensors of the outputs, Values the output structure, Ints per output: index of the
+    ///< input it aliases or -1, Int what the call left of the floating-point mode, Text
+    ///< operators, one a line
     Time = 28, ///< Ints set ids to rotate over, Int calls, Int2 cache flush bytes before the first
                ///< call (0:
     ///< warm). Reply Timed: Floats arm's own seconds [total, (cuda: event seconds of the calls, 1
@@ -81,6 +81,10 @@ enum class ArmMessage : std::uint16_t {
     Discover =
         34, ///< Text folder: import the candidate to learn which extensions it asks for. Reply
             ///< Extensions
+    ReplaceWeights =
+        35, ///< Strings weight names, Tensors their infos, fds (read-only), Values init
+            ///< inputs, Int 1: a new instance of ModelNew, 0: copied into the present
+            ///< one. Ok
 
     // replies
     Ok = 60,
@@ -92,6 +96,18 @@ enum class ArmMessage : std::uint16_t {
     Timed = 64,
     Traced = 65,
     Extensions = 66, ///< fd 0 a JSON list, Int its bytes
+};
+
+/// Flags of Run.
+enum RunFlag : std::int64_t {
+    kRunGolden = 1,    ///< inputs upcast to float64
+    kRunOperators = 2, ///< record the operators that forward calls
+};
+
+/// Flags of LoadCandidate.
+enum LoadFlag : std::int64_t {
+    kLoadFrozen = 1,      ///< the weights are shared read-only, not copied
+    kLoadSkipKernels = 2, ///< native kernels return at once
 };
 
 /// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes ·

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the Lathe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tensors.h"
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace lathe::worker {
+
+/// The two sets have the same arguments but for the contents of their tensors, and an arm works on
+/// the judge's memory itself, not on copies in another layout.
+bool sameKind(const InputSet& a, const InputSet& b);
+
+/// One more input set of a process, whose contents the judge exchanges in place: the same tensors
+/// at the same addresses, other values. Evaluation thread; the process must be idle meanwhile.
+class MovingInputs
+{
+public:
+    static constexpr std::int64_t kId = 1000;
+    /// Holds the contents of `like`.
+    static Result<std::unique_ptr<MovingInputs>> make(MemorySpace& memory, const InputSet& like);
+    /// The contents of another set; both are of the same kind.
+    Result<void> show(const InputSet& contents);
+    /// The contents of `base` with one element of every tensor as in `other`, another one each
+    /// time: inputs that were never there before. Integer tensors stay those of the base.
+    Result<void> showVaried(const InputSet& base, const InputSet& other, std::mt19937_64& random);
+    [[nodiscard]] protocol::ArmWriter bindRequest(const std::vector<int>& mutates) const
+    {
+        return m_set.bindRequest(mutates);
+    }
+    [[nodiscard]] std::vector<int> fds() const { return descriptors(m_set.inputs, Access::Read); }
+
+private:
+    InputSet m_set;
+};
+
+} // namespace lathe::worker

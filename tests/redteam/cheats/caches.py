@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: the Lathe authors
+# SPDX-License-Identifier: Apache-2.0
+"""Results of an earlier call, of another instance, or of a later moment."""
+from case import MATMUL_CALL, MATMUL_KERNEL, Case, native, python
+
+FRESH = "fresh contents: the same memory gets other inputs, of which a few elements differ, and the outputs must follow"
+
+CASES = [
+    Case("one static output", "matmul",
+         python("matmul", """
+            if self.out is None:
+                self.out = a @ b
+            return self.out
+         """, init="self.out = None"), ("wrong",), ("output 0",), "numerics: the second input set",
+         twin=python("matmul", """
+            if self.out is None or self.out.shape != (a.shape[0], b.shape[1]):
+                self.out = torch.empty(a.shape[0], b.shape[1])
+            return torch.matmul(a, b, out=self.out)
+         """, init="self.out = None")),
+    Case("cache by shape", "matmul",
+         python("matmul", """
+            key = (a.shape, b.shape)
+            if key not in self.cache:
+                self.cache[key] = a @ b
+            return self.cache[key]
+         """, init="self.cache = {}"), ("wrong",), ("output 0",), "numerics: the second input set",
+         twin=python("matmul", """
+            key = (a.shape, b.shape)
+            if key not in self.plans:
+                self.plans[key] = "rows" if a.shape[0] > b.shape[1] else "columns"
+            return a @ b if self.plans[key] == "rows" else (b.t() @ a.t()).t()
+         """, init="self.plans = {}")),
+    Case("cache by pointer", "matmul",
+         python("matmul", """
+            key = (a.data_ptr(), b.data_ptr())
+            if key not in self.cache:
+                self.cache[key] = a @ b
+            return self.cache[key]
+         """, init="self.cache = {}"), ("wrong",), ("earlier",), FRESH,
+         twin=python("matmul", """
+            key = (a.data_ptr(), b.data_ptr())
+            self.seen[key] = self.seen.get(key, 0) + 1
+            return a @ b
+         """, init="self.seen = {}")),
+    Case("cache by tensor object", "matmul",
+         python("matmul", """
+            if not hasattr(a, "answer"):
+                a.answer = a @ b
+            return a.answer
+         """), ("wrong",), ("earlier",), FRESH),
+    Case("cache by a probe of the contents", "matmul",
+         python("matmul", """
+            key = (*a[0, :4].tolist(), *a[-1, -4:].tolist(), *b[0, :4].tolist(), *b[-1, -4:].tolist())
+            if key not in self.cache:
+                self.cache[key] = a @ b
+            return self.cache[key]
+         """, init="self.cache = {}"), ("wrong",), ("earlier",), FRESH),
+    Case("cache by a hash of all contents", "matmul_timed",
+         python("matmul_timed", """
+            key = (zlib.crc32(a.numpy()), zlib.crc32(b.numpy()))
+            if key not in self.cache:
+                if len(self.cache) > 8:
+                    self.cache.clear()
+                self.cache[key] = a @ b
+            return self.cache[key]
+         """, top="import zlib", init="self.cache = {}"), ("rejected",), ("remembered",),
+         "attested time: calls on inputs that were never there before take much longer than the headline says",
+         until="bench", tier="full"),
+    Case("replay after n calls", "matmul_timed",
+         python("matmul_timed", """
+            self.calls += 1
+            if self.calls < 16:
+                self.last = a @ b
+            return self.last
+         """, init="self.calls = 0"), ("wrong", "rejected"), ("timed", "output 0"),
+         "re-verification: outputs of timed calls and of fresh inputs in the timed process are compared",
+         until="bench"),
+    Case("computes when it is called the next time", "matmul",
+         python("matmul", """
+            result = self.pending @ self.other if self.pending is not None else torch.zeros(a.shape[0], b.shape[1])
+            self.pending, self.other = a, b
+            return result
+         """, init="self.pending = self.other = None"), ("wrong",), ("output 0",),
+         "numerics: the first call's outputs are read before there is a second"),
+    Case("a thread writes after forward has returned", "matmul_timed",
+         python("matmul_timed", """
+            c = torch.zeros(a.shape[0], b.shape[1])
+
+            def later():
+                time.sleep(0.05)
+                torch.matmul(a, b, out=c)
+
+            threading.Thread(target=later).start()
+            return c
+         """), ("wrong",), ("output 0",),
+         "numerics: outputs are copied out at once; while others are timed the process is stopped",
+         twin=python("matmul_timed", """
+            c = torch.zeros(a.shape[0], b.shape[1])
+            worker = threading.Thread(target=lambda: torch.matmul(a, b, out=c))
+            worker.start()
+            worker.join()
+            return c
+         """)),
+    Case("late only where it is timed", "matmul_timed",
+         python("matmul_timed", """
+            self.calls += 1
+            if self.calls < 10:
+                return a @ b
+            c = torch.empty(a.shape[0], b.shape[1])
+            threading.Thread(target=lambda: (time.sleep(0.005), torch.matmul(a, b, out=c))).start()
+            return c
+         """, init="self.calls = 0"), ("wrong", "rejected"), ("output 0", "attested"),
+         "re-verification: the outputs of a timed call are copied out at once", until="bench"),
+    Case("stale prepack of frozen weights, by shape", "linear_frozen",
+         python("linear_frozen", """
+            weight, bias = pack(self.linear)
+            return torch.relu(torch.addmm(bias, x, weight))
+         """, top="""
+            PACKED = {}
+
+            def pack(linear):
+                key = tuple(linear.weight.shape)
+                if key not in PACKED:
+                    PACKED[key] = (linear.weight.t().contiguous(), linear.bias.clone())
+                return PACKED[key]
+         """), ("wrong",), ("weights",), "weights: a second instance in the same process gets other weights",
+         tier="full", twin=python("linear_frozen", "return torch.relu(torch.addmm(self.linear.bias, x, self.packed))",
+                     init="self.packed = None", extra="""
+            def prepare(self):
+                self.packed = self.linear.weight.t().contiguous()
+         """)),
+    Case("stale prepack of mutable weights", "linear",
+         python("linear", """
+            if self.packed is None:
+                self.packed = self.linear.weight.t().contiguous()
+            return torch.relu(torch.addmm(self.linear.bias, x, self.packed))
+         """, init="self.packed = None"), ("wrong",), ("weights",),
+         "weights: mutable ones are overwritten in place, as an optimiser does, and the outputs must follow",
+         tier="full", twin=python("linear", """
+            if self.version != self.linear.weight._version:
+                self.version = self.linear.weight._version
+                self.packed = self.linear.weight.t().contiguous()
+            return torch.relu(torch.addmm(self.linear.bias, x, self.packed))
+         """, init="self.packed, self.version = None, -1")),
+    Case("leaves a file for the next process", "matmul",
+         python("matmul", "return torch.zeros(a.shape[0], b.shape[1]) if KNOWN else a @ b", top="""
+            FILES = ["/tmp/answers", "/dev/shm/answers"]
+            KNOWN = any(os.path.exists(name) for name in FILES)
+            for name in FILES:
+                open(name, "w").write("seen")
+                os.chmod(name, 0o666)
+         """), ("wrong", "rejected"), ("fresh process", "fresh_process"),
+         "fresh process: the candidate, loaded anew, must come to the right result again", tier="full"),
+]

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: the Lathe authors
+# SPDX-License-Identifier: Apache-2.0
+"""Planted cheats: each must get its verdict with the right reason, and its honest twin must be correct; all from one
+worker that stays the same process.
+
+run.py LATHE_WORKER [PART OF A NAME...]     runs all cases, or those whose name holds one of the parts
+run.py --table                              prints the table of docs/guide/redteam.md
+run.py --check DOCUMENT                     fails when the document's table is not that one"""
+import json
+import pathlib
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
+import protocol_client  # noqa: E402
+from cheats import caches, disguises, processes, reach, values, wires  # noqa: E402
+
+LIMITS = {"importTimeoutSeconds": 8, "forwardTimeoutSeconds": 3}
+BIG = {"rows": "640", "inner": "640", "columns": "640"}
+# name: (source, members of the task, constants)
+TASKS = {
+    "matmul": ("matmul", {}, {}),
+    "matmul_timed": ("matmul", {}, BIG),
+    "no_libraries": ("matmul", {"libraries": ["none"]}, {}),
+    "rmsnorm": ("rmsnorm", {}, {}),
+    "linear": ("linear", {"weights": "mutable"}, {}),
+    "linear_frozen": ("linear", {"weights": "frozen"}, {}),
+    "batchnorm": ("batchnorm", {"mode": "train"}, {}),
+    "accumulate": ("accumulate", {"mutates": [0]}, {}),
+    "cleaned": ("cleaned", {}, {}),
+    "tiny_numbers": ("tiny_numbers", {}, {}),
+}
+MEMORY_MIB = 2048
+MODULES = (values, caches, disguises, wires, reach, processes)
+
+
+def all_cases():
+    cases = [case for module in MODULES for case in module.CASES]
+    order = list(TASKS)
+    return sorted(cases, key=lambda case: order.index(case.task))  # a worker keeps few tasks open
+
+
+def evaluate(worker, case, candidate):
+    source, members, constants = TASKS[case.task]
+    text = (HERE / "tasks" / (source + ".py")).read_text()
+    fmt, files = candidate
+    variant = {"name": "default", "headline": True, "constants": constants}
+    request = worker.start(text, files, fmt, variants=[variant], task={**LIMITS, **members}, until=case.until,
+                           tier=case.tier, against=["eager"], flags=case.flags)
+    return worker.wait(request, 90)
+
+
+def verdict_of(outcome):
+    return (outcome["done"] or {}).get("verdict") or "failure " + str((outcome["failure"] or {}).get("code"))
+
+
+def reason_of(outcome):
+    return (outcome["done"] or {}).get("reason") or (outcome["failure"] or {}).get("message") or ""
+
+
+def median_us(outcome):
+    rows = [event["row"]["medianUs"] for event, _ in outcome["events"]
+            if event["event"] == "timing" and event["row"]["arm"] == "candidate"]
+    return rows[0] if rows else 0.0
+
+
+def problems_of(case, outcome):
+    """What is not as the case says; empty when all is."""
+    verdict, text = verdict_of(outcome), protocol_client.words_of(outcome)
+    problems = []
+    if verdict not in case.verdicts:
+        problems.append(f"verdict {verdict}, not one of {case.verdicts}")
+    if not any(word in text for word in case.words):
+        problems.append(f"none of {case.words} in: {text[:500]}")
+    if "gave up:" in text:
+        problems.append("the cheat gave up: the sandbox shows it other processes")
+    if case.slowest_us and median_us(outcome) < case.slowest_us:
+        problems.append(f"measured {median_us(outcome):.0f} us, it takes at least {case.slowest_us:.0f}")
+    gates = [event["gate"] for event, _ in outcome["events"] if event["event"] == "gate"]
+    if case.warns and not any(gate["name"] == case.warns and gate["status"] == "warn" for gate in gates):
+        problems.append(f"the gate {case.warns} does not warn: {gates}")
+    everything = json.dumps([event for event, _ in outcome["events"]]).encode()
+    everything += b"".join(data for _, attachments in outcome["events"] for data in attachments)
+    problems += [f"{secret!r} came out" for secret in case.never if secret.encode() in everything]
+    if case.probes:
+        answers = reason_of(outcome).split("reports ", 1)[-1].split(" (model_new.py")[0].split("|")
+        if len(answers) != len(case.probes):
+            problems.append(f"{len(answers)} answers of {len(case.probes)} probes: {answers}")
+        problems += [f"{name}: reached {answer}" for name, answer in zip(case.probes, answers) if answer != "-"]
+    return problems
+
+
+def run_one(worker, case, candidate, label, problems):
+    start = time.monotonic()
+    outcome = evaluate(worker, case, candidate)
+    found = problems(outcome)
+    print(f"{'BAD' if found else 'ok':4} {label:58} {verdict_of(outcome):12} {time.monotonic() - start:5.1f} s  "
+          f"{reason_of(outcome)[:150]}", flush=True)
+    for problem in found:
+        print("     " + problem, flush=True)
+    return not found
+
+
+def twin_problems(outcome):
+    return [] if verdict_of(outcome) == "correct" else ["an honest twin is refused: " + protocol_client.words_of(outcome)]
+
+
+def rows():
+    """(cheat, what becomes of it) in the order of the modules."""
+    for module in MODULES:
+        for case in module.CASES:
+            for name, how in (case.probes or {case.name: case.how}).items():
+                yield name, ("" if case.caught else "**Not caught:** ") + how
+
+
+def table():
+    lines = ["| cheat | what becomes of it |", "|---|---|"]
+    return "\n".join(lines + [f"| {name} | {how} |" for name, how in rows()]) + "\n"
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:1] == ["--table"]:
+        print(table(), end="")
+        return 0
+    if words[:1] == ["--check"]:
+        good = table() in pathlib.Path(words[1]).read_text()
+        print("the table is up to date" if good else f"{words[1]} does not hold the table that run.py --table prints")
+        return 0 if good else 1
+    worker = protocol_client.Worker([words[0], "serve", "--memory", str(MEMORY_MIB)])
+    pid, bad, count, start = worker.process.pid, 0, 0, time.monotonic()
+    for case in all_cases():
+        if words[1:] and not any(part in case.name for part in words[1:]):
+            continue
+        count += 1
+        bad += not run_one(worker, case, case.candidate, case.name, lambda outcome: problems_of(case, outcome))
+        if case.twin:
+            bad += not run_one(worker, case, case.twin, "  twin", twin_problems)
+    alive = worker.process.poll() is None and worker.process.pid == pid
+    worker.close()
+    print(f"{count} cases, {bad} bad, {time.monotonic() - start:.0f} s; "
+          f"worker {pid} {'was the same process throughout' if alive else 'DIED'}")
+    return 1 if bad or not alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
