@@ -46,6 +46,7 @@ struct ModelHost::State
     SpanLog log;
     PyRef runtime; ///< runtime.py's Host
     PyRef callable;
+    bool keepsBuffers = false; ///< a call may change what the next one begins with
     std::int64_t compared = 0; ///< besides the outputs; see ReferenceRequest
     std::map<std::int64_t, InputSet> sets;
     std::vector<PyRef> outputs;

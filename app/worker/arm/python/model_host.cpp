@@ -109,6 +109,8 @@ Failure ModelHost::State::pythonFailure(const std::string& stage) const
 Outcome<void> ModelHost::State::afterLoad()
 {
     callable = PyRef::steal(PyObject_GetAttrString(runtime.get(), "call"));
+    const PyRef buffers = PyRef::steal(PyObject_GetAttrString(runtime.get(), "buffers"));
+    keepsBuffers = buffers && PyList_Check(buffers.get()) && PyList_Size(buffers.get()) > 0;
     PyErr_Clear();
     return {};
 }

@@ -43,6 +43,14 @@ class Float64Everywhere(TorchDispatchMode):
         return function(*[widen(a) for a in args], **{k: widen(v) for k, v in (kwargs or {}).items()})
 
 
+KEPT_BYTES = 16 << 20
+
+
+def version_of(tensor):
+    """Counts the writes that PyTorch makes; a kernel's own writes it does not see."""
+    return None if tensor.is_inference() else tensor._version
+
+
 class Host:
     """One phase's model and what belongs to it."""
 
@@ -176,10 +184,17 @@ class Host:
         """Last of all: what is compared besides what forward returns."""
         self.stage = "load"
         if self.flags & BUFFERS:
-            self.buffers = [(name, buffer, buffer.detach().clone())
-                            for name, buffer in sorted(self.model.named_buffers()) if buffer is not None]
+            self.buffers = self.kept_buffers(lambda buffer: True)
+        else:
+            # What a task does not compare is kept all the same where it is small, as state is: outputs may depend on it.
+            self.buffers = self.kept_buffers(lambda buffer: buffer.nbytes <= KEPT_BYTES)
         if self.flags & BACKWARD:
             self.call = with_gradients(self.call, self.model)
+
+    def kept_buffers(self, wanted):
+        """[name, buffer, what it held when it was loaded, its version then]"""
+        return [[name, buffer, buffer.detach().clone(), version_of(buffer)]
+                for name, buffer in sorted(self.model.named_buffers()) if buffer is not None and wanted(buffer)]
 
     def settle(self):
         # What was loaded lives as long as the process: the collector need not walk it between calls.
@@ -268,8 +283,11 @@ class Host:
     def restore(self):
         """Every compared call begins with the buffers as they were loaded."""
         with torch.no_grad():
-            for _, buffer, first in self.buffers:
-                buffer.copy_(first)
+            for row in self.buffers:
+                _, buffer, first, version = row
+                if self.flags & BUFFERS or version_of(buffer) != version:
+                    buffer.copy_(first)
+                    row[3] = version_of(buffer)
 
     def observe(self, result, changed):
         """The result with all that has to be compared; changed: name and tensor of each mutable input."""
@@ -280,7 +298,7 @@ class Host:
         if changed:
             seen["lathe.mutated"] = dict(changed)
         if self.flags & BUFFERS:
-            seen["lathe.buffers"] = {name: buffer.detach() for name, buffer, _ in self.buffers}
+            seen["lathe.buffers"] = {name: buffer.detach() for name, buffer, _, _ in self.buffers}
         return seen
 
     # -- running ---------------------------------------------------------------------------------------------------

@@ -281,6 +281,9 @@ ModelHost::time(const std::vector<std::int64_t>& sets, std::int64_t calls, std::
             return failure("forward", flushed.error());
 
     const QuietForward quiet;
+    if (m_state->keepsBuffers
+        && !PyRef::steal(PyObject_CallMethod(m_state->runtime.get(), "restore", nullptr)))
+        return tl::unexpected(m_state->pythonFailure("forward"));
     Timing timing;
     PyRef last;
     const auto count = static_cast<std::size_t>(calls);
