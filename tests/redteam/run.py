@@ -9,11 +9,13 @@ run.py --table                              prints the table of docs/guide/redte
 run.py --check DOCUMENT                     fails when the document's table is not that one"""
 import json
 import pathlib
+import re
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
+import batch  # noqa: E402
 import protocol_client  # noqa: E402
 from cheats import caches, disguises, processes, reach, values, wires  # noqa: E402
 
@@ -27,7 +29,7 @@ TASKS = {
     "rmsnorm": ("rmsnorm", {}, {}),
     "linear": ("linear", {"weights": "mutable"}, {}),
     "linear_frozen": ("linear", {"weights": "frozen"}, {}),
-    "batchnorm": ("batchnorm", {"mode": "train"}, {}),
+    "batchnorm": ("batchnorm", {"mode": "train", "buffers": "compare"}, {}),
     "accumulate": ("accumulate", {"mutates": [0]}, {}),
     "cleaned": ("cleaned", {}, {}),
     "tiny_numbers": ("tiny_numbers", {}, {}),
@@ -42,10 +44,14 @@ def all_cases():
     return sorted(cases, key=lambda case: order.index(case.task))  # a worker keeps few tasks open
 
 
-def evaluate(worker, case, candidate):
-    source, members, constants = TASKS[case.task]
-    text = (HERE / "tasks" / (source + ".py")).read_text()
-    fmt, files = candidate
+def source_of(task):
+    return (HERE / "tasks" / (TASKS[task][0] + ".py")).read_text()
+
+
+def evaluate(worker, case):
+    _, members, constants = TASKS[case.task]
+    text = source_of(case.task)
+    fmt, files = case.candidate
     variant = {"name": "default", "headline": True, "constants": constants}
     request = worker.start(text, files, fmt, variants=[variant], task={**LIMITS, **members}, until=case.until,
                            tier=case.tier, against=["eager"], flags=case.flags)
@@ -92,19 +98,36 @@ def problems_of(case, outcome):
     return problems
 
 
-def run_one(worker, case, candidate, label, problems):
-    start = time.monotonic()
-    outcome = evaluate(worker, case, candidate)
-    found = problems(outcome)
-    print(f"{'BAD' if found else 'ok':4} {label:58} {verdict_of(outcome):12} {time.monotonic() - start:5.1f} s  "
+def report(label, seconds, outcome, found):
+    print(f"{'BAD' if found else 'ok':4} {label:58} {verdict_of(outcome):12} {seconds:5.1f} s  "
           f"{reason_of(outcome)[:150]}", flush=True)
     for problem in found:
         print("     " + problem, flush=True)
+
+
+def run_cheat(worker, case):
+    start = time.monotonic()
+    outcome = evaluate(worker, case)
+    found = problems_of(case, outcome)
+    report(case.name, time.monotonic() - start, outcome, found)
     return not found
 
 
-def twin_problems(outcome):
-    return [] if verdict_of(outcome) == "correct" else ["an honest twin is refused: " + protocol_client.words_of(outcome)]
+def run_twins(worker, task, cases):
+    """All twins of one task in one request."""
+    _, members, constants = TASKS[task]
+    source = source_of(task)
+    for name, value in constants.items():
+        source = re.sub(rf"(?m)^{name} = .*$", f"{name} = {value}", source)
+    text, (fmt, files), variants = batch.combine([(case.name, source, case.twin) for case in cases])
+    bench = any(case.until == "bench" for case in cases)
+    start = time.monotonic()
+    outcome = worker.wait(worker.start(text, files, fmt, variants=variants, task={**LIMITS, **members}, tier="full",
+                                       until="bench" if bench else "verify", against=["eager"], minSeconds=0.1), 300)
+    good = verdict_of(outcome) == "correct"
+    report(f"the {len(cases)} honest twins on {task}", time.monotonic() - start, outcome,
+           [] if good else ["an honest twin is refused: " + protocol_client.words_of(outcome)])
+    return good
 
 
 def rows():
@@ -131,13 +154,13 @@ def main():
         return 0 if good else 1
     worker = protocol_client.Worker([words[0], "serve", "--memory", str(MEMORY_MIB)])
     pid, bad, count, start = worker.process.pid, 0, 0, time.monotonic()
-    for case in all_cases():
-        if words[1:] and not any(part in case.name for part in words[1:]):
-            continue
-        count += 1
-        bad += not run_one(worker, case, case.candidate, case.name, lambda outcome: problems_of(case, outcome))
-        if case.twin:
-            bad += not run_one(worker, case, case.twin, "  twin", twin_problems)
+    wanted = [case for case in all_cases() if not words[1:] or any(part in case.name for part in words[1:])]
+    for task in TASKS:
+        here = [case for case in wanted if case.task == task]
+        count += len(here)
+        bad += sum(not run_cheat(worker, case) for case in here)
+        twins = [case for case in here if case.twin]
+        bad += bool(twins) and not run_twins(worker, task, twins)
     alive = worker.process.poll() is None and worker.process.pid == pid
     worker.close()
     print(f"{count} cases, {bad} bad, {time.monotonic() - start:.0f} s; "

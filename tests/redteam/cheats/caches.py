@@ -109,7 +109,7 @@ CASES = [
             c = torch.empty(a.shape[0], b.shape[1])
             threading.Thread(target=lambda: (time.sleep(0.005), torch.matmul(a, b, out=c))).start()
             return c
-         """, init="self.calls = 0"), ("wrong", "rejected"), ("output 0", "attested"),
+         """, init="self.calls = 0"), ("wrong", "rejected", "crashed"), ("output 0", "attested", "sigabrt", "sigsegv"),
          "re-verification: the outputs of a timed call are copied out at once", until="bench"),
     Case("stale prepack of frozen weights, by shape", "linear_frozen",
          python("linear_frozen", """
@@ -149,6 +149,6 @@ CASES = [
             for name in FILES:
                 open(name, "w").write("seen")
                 os.chmod(name, 0o666)
-         """), ("wrong", "rejected"), ("fresh process", "fresh_process"),
+         """), ("wrong", "rejected", "load_failed"), ("fresh process", "fresh_process"),
          "fresh process: the candidate, loaded anew, must come to the right result again", tier="full"),
 ]

@@ -20,7 +20,7 @@ CASES = [
             c = torch.empty(a.shape[0], b.shape[1])
             lathe_native.matmul(a, b, c)
             return torch.from_numpy(a.numpy() @ b.numpy())
-         """, MATMUL_KERNEL), ("rejected",), ("without",), "own_kernels, as above", tier="full"),
+         """, MATMUL_KERNEL), ("rejected",), ("without", "allows no library"), "own_kernels, as above", tier="full"),
     Case("falls back to the reference's file", "matmul",
          python("matmul", """
             import importlib.util

@@ -138,7 +138,7 @@ CASES = [
                 if not name.startswith("__") and name not in ("adopt", "settle", "load_candidate"):
                     setattr(runtime.Host, name, lambda *a, **k: None)
             sys.setprofile(lambda *a: None)
-         """), ("wrong", "crashed"), ("output 0", "answer"), "the arm's word is evidence, never a verdict"),
+         """), ("wrong", "crashed"), ("output 0", "answer", "not callable"), "the arm's word is evidence, never a verdict"),
     Case("looks into the caller's frames", "matmul",
          python("matmul", """
             seen, frame = [], sys._getframe(0)
@@ -165,7 +165,7 @@ CASES = [
             for _ in range(1000):
                 deep = [deep]
             return [deep, "x" * (1 << 26)]
-         """), ("wrong", "crashed"), ("nest", "structure", "long", "tensors", "forward"),
+         """), ("wrong", "crashed"), ("nest", "structure", "long", "tensors", "forward", "recursion"),
          "frames have size and depth limits"),
     Case("tensor that lies about its memory", "matmul",
          python("matmul", """
