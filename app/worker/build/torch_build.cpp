@@ -30,10 +30,9 @@ print(sysconfig.get_paths()['include'])
 )";
 
 /// What torch/extension.h is for most extensions, at a third of its compile time.
-constexpr const char* kLightHeader = R"(#pragma once
-#include <torch/types.h>
-#include <torch/csrc/utils/pybind.h>
-)";
+constexpr const char* kLightHeader = "#pragma once\n"
+                                     "#include <torch/types.h>\n"
+                                     "#include <torch/csrc/utils/pybind.h>\n";
 
 constexpr const char* kBindingRegistry = R"(#pragma once
 // Lathe's own form of the header that CUDA Agent's workdirs include: each *_binding.cpp registers a

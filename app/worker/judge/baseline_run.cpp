@@ -83,7 +83,8 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
             return stopped(
                 {Verdict::Refused, done.error().message, done.error().detail, false, {}});
         }
-        return fail(ErrorCode::Cancelled, "cancelled");
+        return done || m_cancel.cancelled() ? fail(ErrorCode::Cancelled, "cancelled")
+                                            : tl::unexpected(done.error());
     }
     if (m_request.until == protocol::Until::Build || m_request.until == protocol::Until::Verify) {
         return finish(Verdict::Correct, "the task can be judged");

@@ -276,7 +276,9 @@ EvaluationRun::judgeAttested(const ReferenceVariant& variant,
     }
     if (!*attested) {
         if (full()) {
-            m_board->skip(gate, "the inputs cannot be exchanged in place");
+            m_board->skip(gate,
+                          m_device->cuda ? "only measured on the CPU"
+                                         : "the inputs cannot be exchanged in place");
         }
         return {};
     }

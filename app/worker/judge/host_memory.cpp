@@ -116,6 +116,10 @@ public:
         if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
             return fail(ErrorCode::Io, "cannot allocate shared memory", std::strerror(errno));
         }
+        // An arm that holds a descriptor to write must not be able to take the pages away.
+        if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+            return fail(ErrorCode::Unsupported, "cannot seal shared memory", std::strerror(errno));
+        }
         const std::string path = "/proc/self/fd/" + std::to_string(file.get());
         UniqueFd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);

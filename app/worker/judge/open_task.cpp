@@ -145,6 +145,11 @@ bool OpenTask::advance(Ledger& ledger)
     return false;
 }
 
+void OpenTask::pauseReference(bool stopped)
+{
+    m_host->pause(stopped);
+}
+
 void OpenTask::pauseCompilers(bool stopped)
 {
     if (m_compilers) {

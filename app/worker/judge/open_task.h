@@ -45,6 +45,8 @@ public:
     /// Background work: one step at a time, the variants in the order they were asked for. True
     /// when work is left.
     bool advance(Ledger& ledger);
+    /// Stops or continues everything of the references; what is timed is let run one by one.
+    void pauseReference(bool stopped);
     /// Stops or continues the compilations (not the eager arms, which are timed).
     void pauseCompilers(bool stopped);
     /// True while no compilation is under way.

@@ -222,6 +222,7 @@ void Workshop::pauseBackground(bool stopped)
         kept->host().pause(stopped);
     }
     for (const auto& task : m_tasks) {
+        task->pauseReference(stopped);
         if (!stopped || !task->compilersQuiet()) {
             task->pauseCompilers(stopped);
         }

@@ -188,15 +188,27 @@ Result<void> PhaseProcess::send(const protocol::ArmWriter& request, const std::v
 
 Result<ArmReply> PhaseProcess::receive(double timeoutSeconds, int cancelFd)
 {
-    auto packet = protocol::receivePacket(m_socket.get(), deadlineIn(timeoutSeconds), cancelFd);
-    const std::int64_t now = monotonicNs();
+    const std::int64_t deadline = deadlineIn(timeoutSeconds);
+    auto packet = protocol::receivePacket(m_socket.get(), deadline, cancelFd);
+    std::int64_t now = monotonicNs();
+    auto message = packet ? ArmReader::parse(packet->bytes)
+                          : Result<ArmReader>(tl::unexpected(packet.error()));
+    // Answers to requests that were cancelled while they were under way.
+    while (message && m_owed > 0 && message->serial() < m_serial) {
+        --m_owed;
+        packet = protocol::receivePacket(m_socket.get(), deadline, cancelFd);
+        now = monotonicNs();
+        message = packet ? ArmReader::parse(packet->bytes)
+                         : Result<ArmReader>(tl::unexpected(packet.error()));
+    }
     if (!packet) {
         if (packet.error().code == ErrorCode::Timeout) {
             kill();
+        } else if (packet.error().code == ErrorCode::Cancelled) {
+            ++m_owed;
         }
         return tl::unexpected(packet.error());
     }
-    auto message = ArmReader::parse(packet->bytes);
     if (message && message->serial() != m_serial) {
         message =
             fail(ErrorCode::Protocol, "The arm answered another request than the one it was asked");

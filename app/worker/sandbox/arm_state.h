@@ -88,6 +88,7 @@ private:
     UniqueFd m_socket;
     std::shared_ptr<OutputTail> m_output;
     std::uint32_t m_serial = 0;
+    int m_owed = 0; ///< answers that nobody waits for any more
     std::int64_t m_sentNs = 0;
     std::optional<int> m_status;
     bool m_killed = false;

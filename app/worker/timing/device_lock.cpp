@@ -35,10 +35,11 @@ Result<DeviceLock> DeviceLock::acquire(const std::filesystem::path& folder,
                                        const std::function<void(const std::string&)>& onWait)
 {
     std::error_code ignored;
-    std::filesystem::create_directories(folder, ignored);
-    // Several users share the lock: the folder is like /tmp, the file is anybody's to lock. Failing
-    // to change what another user made is fine, because it was made the same way.
-    (void)::chmod(folder.c_str(), 01777);
+    // Several users share the lock: the folder is like /tmp, the file is anybody's to lock. What
+    // another user made is left as it is: it may be a link to something else.
+    if (std::filesystem::create_directories(folder, ignored)) {
+        (void)::chmod(folder.c_str(), 01777);
+    }
     std::string name = device;
     for (char& c : name) {
         c = c == '/' || c == ':' ? '-' : c;

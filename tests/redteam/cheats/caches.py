@@ -64,7 +64,7 @@ CASES = [
                 self.cache[key] = a @ b
             return self.cache[key]
          """, top="import zlib", init="self.cache = {}"), ("rejected",), ("remembered",),
-         "attested time: calls on inputs that were never there before take much longer than the headline says",
+         "attested time: calls on inputs that were never there before take much longer than calls on known ones",
          until="bench", tier="full"),
     Case("replay after n calls", "matmul_timed",
          python("matmul_timed", """
