@@ -6,6 +6,7 @@
 #include "secret.h"
 
 #include <csignal>
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -88,6 +89,11 @@ void ReferenceVariant::redraw(const std::vector<std::int64_t>& sets)
     }
     for (const std::int64_t id : sets) {
         m_sets[static_cast<std::size_t>(id)].seed = secretSeed();
+    }
+    if (std::find(sets.begin(), sets.end(), 0) != sets.end()) {
+        // What is right with other weights was computed from set 0.
+        m_other.reset();
+        m_otherTried = false;
     }
     addGoldenSteps(sets);
 }
