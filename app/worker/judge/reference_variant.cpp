@@ -5,8 +5,8 @@
 #include "reference_failure.h"
 #include "secret.h"
 
-#include <csignal>
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <numeric>
 
