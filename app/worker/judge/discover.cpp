@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "arm_file.h"
 #include "evaluation_run.h"
 
 #include <cerrno>
@@ -16,29 +17,7 @@ using protocol::FieldTag;
 
 namespace {
 
-constexpr std::int64_t kMaxListBytes = 8 << 20;
-
-/// Read with pread, not mapped: the arm still holds the file and could cut it off.
-Result<std::string> readList(int fd, std::int64_t announced)
-{
-    struct stat status
-    {};
-    if (announced < 0 || announced > kMaxListBytes || ::fstat(fd, &status) != 0
-        || !S_ISREG(status.st_mode) || status.st_size < announced) {
-        return fail(ErrorCode::Protocol, "the list of extensions is not what was announced");
-    }
-    std::string text(static_cast<std::size_t>(announced), '\0');
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t n =
-            ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
-        if (n <= 0) {
-            return fail(
-                ErrorCode::Protocol, "the list of extensions cannot be read", std::strerror(errno));
-        }
-        done += static_cast<std::size_t>(n);
-    }
-    return text;
-}
+constexpr std::uint64_t kMaxListBytes = 8u << 20;
 
 AskedExtensions failure(std::string sentence, std::string file = {}, int line = 0)
 {
@@ -89,7 +68,10 @@ Result<AskedExtensions> EvaluationRun::discover(const std::filesystem::path& fol
     if (reply->message.type() != ArmMessage::Extensions || reply->fds.empty()) {
         return failure("its process answered out of turn");
     }
-    const auto text = readList(reply->fds[0].get(), reply->message.integer(FieldTag::Int));
+    const auto text = readArmFile(reply->fds[0].get(),
+                                  reply->message.integer(FieldTag::Int),
+                                  kMaxListBytes,
+                                  "the list of extensions");
     auto extensions = text ? readExtensions(*text) : tl::unexpected(text.error());
     if (!extensions) {
         return failure(extensions.error().message);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evidence.h"
 
+#include "arm_file.h"
+
 #include <lathe/base/json.h>
 
 #include <algorithm>
@@ -23,29 +25,6 @@ using protocol::FieldTag;
 constexpr std::uint64_t kMaxTraceBytes = 64ull << 20;
 constexpr std::size_t kMaxSummedBytes = 16u << 20; ///< a longer trace goes out unread
 constexpr std::size_t kMaxKernels = 64;
-
-/// The file's content. Read with pread, not mapped: the arm still holds it and could cut it off.
-Result<std::string> readTrace(int fd, std::int64_t announced)
-{
-    struct stat status
-    {};
-    if (announced < 0 || static_cast<std::uint64_t>(announced) > kMaxTraceBytes
-        || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < announced) {
-        return fail(ErrorCode::Protocol, "the arm's trace is not what it announced");
-    }
-    std::string text(static_cast<std::size_t>(announced), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t n =
-            ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
-        if (n <= 0) {
-            return fail(
-                ErrorCode::Protocol, "the arm's trace cannot be read", std::strerror(errno));
-        }
-        done += static_cast<std::size_t>(n);
-    }
-    return text;
-}
 
 nlohmann::json kernelSums(const std::string& text)
 {
@@ -132,7 +111,10 @@ Result<nlohmann::json> traceArm(ArmProcess& process,
         if (reply->fds.empty() || !floats || floats->size() < 2) {
             return fail(ErrorCode::Protocol, "the arm sent no trace");
         }
-        auto read = readTrace(reply->fds[0].get(), reply->message.integer(FieldTag::Int));
+        auto read = readArmFile(reply->fds[0].get(),
+                                reply->message.integer(FieldTag::Int),
+                                kMaxTraceBytes,
+                                "the trace");
         if (!read) {
             return tl::unexpected(read.error());
         }
