@@ -13,6 +13,7 @@ import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,8 @@ def main():
                 print(f"kernelbench ({start} start):", run([sys.executable, compare, reference, alone, options.device, kernel], work))
         if options.cpp:
             build = work / "build"
-            run(["cmake", "-S", options.cpp.resolve(), "-B", build, f"-DPython3_EXECUTABLE={sys.executable}"], work)
+            generator = ["-G", "Ninja"] if shutil.which("ninja") else []  # cmake's default asks for make
+            run(["cmake", "-S", options.cpp.resolve(), "-B", build, *generator, f"-DPython3_EXECUTABLE={sys.executable}"], work)
             run(["cmake", "--build", build], work)
             texts = [p.read_text() for p in sorted((options.cpp / "kernels").glob("*.c*"))]
             kernel = next(m for t in texts for m in re.findall(r"^LATHE_EXPORT\((\w+),", t, flags=re.M))

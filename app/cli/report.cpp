@@ -119,11 +119,17 @@ void printTimings(const Terminal& terminal, const EvaluationResult& result)
         table.print(terminal);
     }
     for (const evaluation::Speedup& speedup : result.speedups()) {
-        Terminal::line(fmt::format("against {}: {} {}, over the variants",
+        Terminal::line(fmt::format("against {}: {} {}, over {}{} variant{}",
                                    speedup.against,
                                    ratioText(speedup.ratio, speedup.low, speedup.high),
-                                   speedup.verdict));
+                                   speedup.verdict,
+                                   speedup.complete ? "" : "only ",
+                                   speedup.variants,
+                                   speedup.variants == 1 ? "" : "s"));
     }
+    if (!result.done.untimed.empty())
+        Terminal::line(
+            fmt::format("not timed, so provisional: {}", fmt::join(result.done.untimed, ", ")));
     if (result.done.aaFloorPercent)
         Terminal::line(fmt::format("A/A floor: {:.2f} % (differences below it mean nothing)",
                                    *result.done.aaFloorPercent));

@@ -151,7 +151,9 @@ Json speedupsJson(const std::vector<Speedup>& speedups)
         object[speedup.against] = {{"ratio", number(speedup.ratio)},
                                    {"low", number(speedup.low)},
                                    {"high", number(speedup.high)},
-                                   {"verdict", speedup.verdict}};
+                                   {"verdict", speedup.verdict},
+                                   {"variants", speedup.variants},
+                                   {"complete", speedup.complete}};
     }
     return object;
 }
@@ -237,6 +239,7 @@ nlohmann::ordered_json toDocument(const EvaluationResult& result)
     if (done.aaFloorPercent) {
         document["aaFloor"] = number(*done.aaFloorPercent);
     }
+    putUnlessEmpty(document, "untimed", done.untimed);
     putUnlessEmpty(document, "limit", fragment(done.limitJson));
     putUnlessEmpty(document, "attested", fragment(done.attestedJson));
     if (result.verdict && !result.candidate.empty()) {

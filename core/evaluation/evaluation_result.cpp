@@ -80,6 +80,7 @@ struct Apply
 
 Speedup meanOf(const std::string& against,
                const std::vector<const protocol::Comparison*>& rows,
+               std::size_t timedVariants,
                double margin)
 {
     std::vector<stats::Interval> ratios;
@@ -91,7 +92,13 @@ Speedup meanOf(const std::string& against,
     // interval, with the worker's own margin.
     const std::string verdict =
         rows.size() == 1 ? rows.front()->verdict : stats::verdict(mean, margin);
-    return {against, mean.estimate, mean.low, mean.high, verdict};
+    return {against,
+            mean.estimate,
+            mean.low,
+            mean.high,
+            verdict,
+            static_cast<int>(rows.size()),
+            rows.size() >= timedVariants};
 }
 
 bool usable(const protocol::Comparison& row)
@@ -143,12 +150,18 @@ std::vector<Speedup> EvaluationResult::speedups() const
     }
     constexpr double kLeastMargin = 0.01;
     const double margin = std::max(kLeastMargin, done.aaFloorPercent.value_or(0.0) / 100);
+    // An arm that fell out of some variants has a mean over others than the rest: it does not rank
+    // beside them.
+    std::size_t timedVariants = 0;
+    for (const auto& [against, rows] : warm) {
+        timedVariants = std::max(timedVariants, rows.size());
+    }
     std::vector<Speedup> all;
     for (const auto& [against, rows] : warm) {
-        all.push_back(meanOf(against, rows, margin));
+        all.push_back(meanOf(against, rows, timedVariants, margin));
     }
     std::stable_sort(all.begin(), all.end(), [](const Speedup& a, const Speedup& b) {
-        return a.ratio < b.ratio;
+        return a.complete != b.complete ? a.complete : a.ratio < b.ratio;
     });
     return all;
 }
@@ -163,11 +176,19 @@ std::optional<Speedup> EvaluationResult::againstBestBaseline() const
     return std::nullopt;
 }
 
+bool EvaluationResult::provisional() const
+{
+    return tier != protocol::Tier::Accept || !done.untimed.empty();
+}
+
 int EvaluationResult::reward() const
 {
     double eager = 0; // an arm that was not measured was not beaten
     double compiled = 0;
     for (const auto& speedup : speedups()) {
+        if (!speedup.complete) {
+            continue;
+        }
         if (speedup.against == "eager") {
             eager = speedup.ratio;
         } else if (speedup.against.starts_with(

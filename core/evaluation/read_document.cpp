@@ -86,6 +86,13 @@ void readDone(const Json& document, protocol::EvaluateDone& done)
     if (const auto it = document.find("aaFloor"); it != document.end() && it->is_number()) {
         done.aaFloorPercent = it->get<double>();
     }
+    if (const auto it = document.find("untimed"); it != document.end() && it->is_array()) {
+        for (const auto& name : *it) {
+            if (name.is_string()) {
+                done.untimed.push_back(name.get<std::string>());
+            }
+        }
+    }
     if (const auto it = document.find("seeds"); it != document.end() && it->is_array()) {
         for (const auto& seed : *it) {
             if (seed.is_number_integer()) {

@@ -152,7 +152,10 @@ void WorkerClient::Impl::launch()
 
 void WorkerClient::Impl::onFrame(protocol::Frame& frame)
 {
-    if (frame.type == protocol::FrameType::Hello && !m_hello) {
+    if (frame.type == protocol::FrameType::Failure && frame.request == 0) {
+        // Not about a request: the worker says why it cannot go on.
+        broken(protocol::decodeFailure(frame).message);
+    } else if (frame.type == protocol::FrameType::Hello && !m_hello) {
         onHello(frame);
     } else if (!m_hello) {
         broken("the worker's first frame was not hello");

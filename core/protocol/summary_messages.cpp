@@ -66,6 +66,7 @@ Frame encodeDone(std::uint64_t id, const EvaluateDone& done)
                         {"evidence", embedded(done.evidenceJson)},
                         {"limit", embedded(done.limitJson)},
                         {"attested", embedded(done.attestedJson)},
+                        {"untimed", done.untimed},
                         {"seeds", done.seeds},
                         {"workerSeconds", done.workerSeconds},
                         {"compilerSeconds", done.compilerSeconds},
@@ -104,6 +105,7 @@ Result<EvaluateDone> decodeDone(const Frame& frame)
     fields.readJsonText("controls", done.controlsJson).readJsonText("evidence", done.evidenceJson);
     fields.readJsonText("limit", done.limitJson).readJsonText("attested", done.attestedJson);
     fields.read("aaFloorPercent", done.aaFloorPercent).read("seeds", done.seeds);
+    fields.read("untimed", done.untimed);
     fields.read("workerSeconds", done.workerSeconds).read("compilerSeconds", done.compilerSeconds);
     fields.read("armSeconds", done.armSeconds).read("samplingSeconds", done.samplingSeconds);
     fields.read("exitCode", done.exitCode);

@@ -65,6 +65,10 @@ Result<AcceptRecord> Store::accept(const CandidateId& candidate,
     if (!kept) {
         return tl::unexpected(kept.error());
     }
+    const auto evaluation = loadEvaluation(*kept);
+    if (!evaluation) {
+        return tl::unexpected(evaluation.error());
+    }
     const std::string id = newUuidV7();
     const nlohmann::json record = {{"schema", "lathe.accept/1"},
                                    {"id", id},
@@ -75,7 +79,7 @@ Result<AcceptRecord> Store::accept(const CandidateId& candidate,
                                    {"documentHash", kept->documentBlob},
                                    {"taskHash", kept->taskHash},
                                    {"tier", protocol::toString(kept->tier)},
-                                   {"provisional", kept->tier != Tier::Accept},
+                                   {"provisional", evaluation->provisional()},
                                    {"who", who},
                                    {"when", utcNow()},
                                    {"note", note}};

@@ -38,7 +38,7 @@ AcceptDialog::AcceptDialog(const Theme& theme,
     grid->setColumnStretch(2, 1);
     // A record says itself what it is of; before there is one, the result's tier decides.
     const bool provisional =
-        accepted ? candidate.accepted->provisional : result && result->tier == protocol::Tier::Full;
+        accepted ? candidate.accepted->provisional : result && result->provisional();
     bool canAccept = false;
     int row = 0;
     for (const CheckRow& check :
@@ -60,22 +60,21 @@ AcceptDialog::AcceptDialog(const Theme& theme,
     who->setWordWrap(true);
     if (accepted) {
         const auto& record = *candidate.accepted;
-        who->setText(
-            QStringLiteral("Accepted%1 by %2 on %3. %4\n%5")
-                .arg(provisional ? QStringLiteral(" provisionally (full tier)") : QString(),
-                     qs(record.who),
-                     clockText(record.when),
-                     record.signatureValid
-                         ? QStringLiteral("The signature is valid.")
-                         : QStringLiteral("The signature does NOT fit the record."),
-                     qs(record.note)));
+        who->setText(QStringLiteral("Accepted%1 by %2 on %3. %4\n%5")
+                         .arg(provisional ? QStringLiteral(" provisionally") : QString(),
+                              qs(record.who),
+                              clockText(record.when),
+                              record.signatureValid
+                                  ? QStringLiteral("The signature is valid.")
+                                  : QStringLiteral("The signature does NOT fit the record."),
+                              qs(record.note)));
     } else {
         who->setText(
             QStringLiteral("%1Signed by %2 with this installation's key: it proves that this "
                            "installation measured this, nothing more. It can be withdrawn.")
                 .arg(provisional
-                         ? QStringLiteral("Provisional, because only the full tier was run; "
-                                          "Shift+F5 runs the accept tier. ")
+                         ? QStringLiteral("Provisional, because not every variant went through the "
+                                          "accept tier; Shift+F5 runs it. ")
                          : QString(),
                      signer));
     }

@@ -18,15 +18,28 @@ struct AttestedTime
     double repeatUs = 0; ///< median of a call on contents of earlier calls
     double lateUs = 0;   ///< median of what copying the outputs out took longer than a second copy
     double timeUs = 0;   ///< freshUs + lateUs: from the question to the outputs
+    int chainCalls = 0;  ///< 0: no chain
+    double chainUs = 0;  ///< a call of a chain over as many inputs, each of them fresh; median
+    double headlineUs = 0;
+    double coldUs = 0; ///< what a call may take longer because its data comes from memory
     /// Why this speaks against the headline; empty when it does not.
     [[nodiscard]] std::string against() const;
 };
 
-/// Measures one loaded candidate. headlineUs decides how many trials are affordable. Nothing where
-/// the inputs cannot be exchanged in place.
+/// What an attestation is held against: the warm median of the timing, and what reading and writing
+/// everything once from memory takes (0: unknown, no comparison).
+struct Headline
+{
+    double us = 0;
+    double coldUs = 0;
+};
+
+/// Measures one loaded candidate whose arm alone runs; `verification` compares what the chain
+/// leaves. Nothing where the inputs cannot be exchanged in place.
 tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& variant,
                                                            CandidateArm::Loaded& candidate,
-                                                           double headlineUs,
+                                                           Verification& verification,
+                                                           const Headline& headline,
                                                            int cancelFd,
                                                            Ledger& ledger);
 

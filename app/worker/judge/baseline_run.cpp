@@ -19,12 +19,6 @@ using protocol::ArmWriter;
 using protocol::FieldTag;
 using protocol::Verdict;
 
-namespace {
-
-constexpr double kLockSeconds = 300;
-
-} // namespace
-
 Result<void> EvaluationRun::health()
 {
     const bool several = m_variants.size() > 1;
@@ -101,25 +95,11 @@ Result<protocol::EvaluateDone> EvaluationRun::baseline()
         arms.compiled = readyCompiled(*variant, true);
         auto twin = variant->makeTwin(cancelFd(), m_ledger);
         arms.twin = twin ? twin->get() : nullptr;
-        BenchPlan plan;
-        plan.tier = m_request.tier;
-        plan.minSeconds = m_request.minSeconds;
-        plan.maxNoisePercent = m_request.maxNoisePercent;
-        plan.forwardTimeoutSeconds = m_request.task.forwardTimeoutSeconds;
-        plan.deviceEvents = m_device->cuda != nullptr;
-        plan.privateCopies = !m_request.task.mutates.empty();
-        const std::int64_t asked = monotonicNs();
-        auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
-                                        m_device->arm.device,
-                                        kLockSeconds,
-                                        cancelFd(),
-                                        [this](const std::string& holder) {
-                                            stage("bench", "waiting for the device: " + holder);
-                                        });
+        const BenchPlan plan = benchPlan();
+        const auto lock = lockDevice("bench");
         if (!lock) {
             return stopped({Verdict::Refused, lock.error().message, {}, false, lock.error()});
         }
-        m_ledger.samplingSeconds += static_cast<double>(monotonicNs() - asked) / 1e9;
         m_workshop.pauseBackground(true);
         const auto outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
         if (outcome && !m_device->cuda) {

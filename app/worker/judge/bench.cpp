@@ -34,16 +34,20 @@ public:
         , m_ledger(ledger)
     {
         constexpr int kFreshWarmUp = 6; // its heap and its pages grow over the first calls
-        const auto add = [this](std::string name, ArmProcess* process, int warmUp = 2) {
+        const auto add = [this](std::string name,
+                                ArmProcess* process,
+                                int warmUp = 2,
+                                std::vector<std::int64_t> sets = {0, 1}) {
             if (process != nullptr) {
-                // The unseen set stays out of the timing: it is what the timed process is tested
-                // with afterwards.
-                m_arms.push_back({std::move(name), process, {0, 1}, warmUp});
+                m_arms.push_back({std::move(name), process, std::move(sets), warmUp});
+                m_arms.back().watched =
+                    process == m_given.candidate || process == m_given.parent
+                    || (process == m_given.twin && m_given.candidate != nullptr);
             }
         };
-        add("candidate", arms.candidate);
+        add("candidate", arms.candidate, 2, arms.candidateSets);
         add("eager", arms.reference->eager());
-        add("aa", arms.twin, kFreshWarmUp);
+        add("aa", arms.twin, kFreshWarmUp, arms.candidateSets);
         if (arms.twin != nullptr && m_arms.size() > 1) {
             m_arms.back().twinOf = 0;
         }
@@ -161,6 +165,8 @@ private:
         const std::string& variant = m_given.reference->name();
         const std::string protocol = plan.cold ? "cold" : "warm";
         m_out.lastSet = samples.lastSet[0];
+        m_out.calls = samples.calls[0];
+        m_out.started += samples.started[0];
         double margin = kMargin;
         for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
             const auto row = timingRow(

@@ -24,6 +24,9 @@ struct BenchArms
     ArmProcess* parent = nullptr;
     ReferenceVariant* reference = nullptr;
     std::vector<CompiledVariant*> compiled;
+    /// The sets that candidate and twin are timed on; the others always take 0 and 1. The unseen
+    /// set stays out of it: it is what the timed process is tested with afterwards.
+    std::vector<std::int64_t> candidateSets{0, 1};
     ArmProcess* twin = nullptr; ///< of the candidate, or of eager when there is none
 };
 
@@ -42,6 +45,8 @@ struct BenchOutcome
 {
     std::optional<double> aaFloorPercent;
     std::int64_t lastSet = 0; ///< of the candidate's last timed call
+    std::size_t started = 0;  ///< processes that the candidate started while it was timed
+    int calls = 1;            ///< of the candidate in its last sample
     double candidateUs = 0;   ///< warm median; eager's when there is no candidate
 };
 

@@ -94,18 +94,39 @@ CandidateArm::Loaded::bind(const ReferenceVariant& variant, int cancelFd, Ledger
     return {};
 }
 
-Judged<MovingInputs*>
-CandidateArm::Loaded::movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+Result<Buffers*> CandidateArm::Loaded::outputBuffers(const ReferenceVariant& variant)
+{
+    if (outputs.empty() && !variant.contract().tensors.empty()) {
+        auto made = allocateFor(*variant.context().memory, variant.contract().tensors);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        outputs = std::move(*made);
+    }
+    return &outputs;
+}
+
+namespace {
+
+bool exchangeable(const ReferenceVariant& variant)
+{
+    const auto& sets = variant.sets();
+    return std::all_of(
+        sets.begin(), sets.end(), [&](const InputSet& set) { return sameKind(sets.front(), set); });
+}
+
+} // namespace
+
+Judged<std::unique_ptr<MovingInputs>>
+CandidateArm::Loaded::bindMoving(const ReferenceVariant& variant,
+                                 const InputSet& like,
+                                 std::int64_t id,
+                                 int cancelFd,
+                                 Ledger& ledger)
 {
     constexpr double kBindSeconds = 60;
-    const auto& sets = variant.sets();
-    const bool possible = std::all_of(
-        sets.begin(), sets.end(), [&](const InputSet& set) { return sameKind(sets.front(), set); });
-    if (moving || !possible) {
-        return moving.get();
-    }
     const Stopwatch watch(ledger.armSeconds);
-    auto made = MovingInputs::make(*variant.context().memory, sets.front());
+    auto made = MovingInputs::make(*variant.context().memory, like, id);
     if (!made) {
         return tl::unexpected(
             Stop{protocol::Verdict::Refused, made.error().message, {}, false, made.error()});
@@ -121,8 +142,63 @@ CandidateArm::Loaded::movingInputs(const ReferenceVariant& variant, int cancelFd
     if (reply->message.type() == ArmMessage::Failed) {
         return tl::unexpected(stopForFailed(reply->message));
     }
+    return std::move(*made);
+}
+
+Judged<MovingInputs*>
+CandidateArm::Loaded::movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+{
+    if (moving || !exchangeable(variant)) {
+        return moving.get();
+    }
+    auto made = bindMoving(variant, variant.sets().front(), MovingInputs::kId, cancelFd, ledger);
+    if (!made) {
+        return tl::unexpected(made.error());
+    }
     moving = std::move(*made);
     return moving.get();
+}
+
+Judged<void>
+CandidateArm::Loaded::timedInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger)
+{
+    // Bound anew for every timing: what was exchanged under the process's hands before would tell
+    // it apart from inputs that stay as they are.
+    timed.clear();
+    if (!exchangeable(variant)) {
+        return {};
+    }
+    for (const std::int64_t set : {0, 1}) {
+        auto made = bindMoving(variant,
+                               variant.sets()[static_cast<std::size_t>(set)],
+                               MovingInputs::kTimed + set,
+                               cancelFd,
+                               ledger);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        timed.push_back(std::move(*made));
+    }
+    return {};
+}
+
+Judged<void> CandidateArm::Loaded::chainInputs(const ReferenceVariant& variant,
+                                               std::size_t count,
+                                               int cancelFd,
+                                               Ledger& ledger)
+{
+    while (chain.size() < count) {
+        auto made = bindMoving(variant,
+                               variant.sets().front(),
+                               MovingInputs::kChain + static_cast<std::int64_t>(chain.size()),
+                               cancelFd,
+                               ledger);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        chain.push_back(std::move(*made));
+    }
+    return {};
 }
 
 Judged<std::unique_ptr<CandidateArm::Loaded>> CandidateArm::load(const ReferenceVariant& variant,

@@ -68,10 +68,32 @@ public:
         /// Inputs whose contents can be exchanged under the process's hands; null where the task's
         /// sets differ in more than that, or their layout makes copies of them.
         std::unique_ptr<MovingInputs> moving;
+        /// Those that are timed in the full and accept tiers, with the contents of sets 0 and 1.
+        std::vector<std::unique_ptr<MovingInputs>> timed;
+        /// Those of a chain of calls.
+        std::vector<std::unique_ptr<MovingInputs>> chain;
+        Buffers outputs;
         Judged<void> bind(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+        /// Where this process copies its outputs, and no other process ever does: whoever keeps a
+        /// descriptor of them reaches nothing but its own. Made at first use.
+        Result<Buffers*> outputBuffers(const ReferenceVariant& variant);
         /// Makes and binds `moving` at first use.
         Judged<MovingInputs*>
         movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+        /// Makes and binds `timed`; leaves it empty where the inputs cannot be exchanged in place.
+        Judged<void> timedInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+        /// Makes and binds `count` of `chain`.
+        Judged<void> chainInputs(const ReferenceVariant& variant,
+                                 std::size_t count,
+                                 int cancelFd,
+                                 Ledger& ledger);
+
+    private:
+        Judged<std::unique_ptr<MovingInputs>> bindMoving(const ReferenceVariant& variant,
+                                                         const InputSet& like,
+                                                         std::int64_t id,
+                                                         int cancelFd,
+                                                         Ledger& ledger);
     };
     Judged<std::unique_ptr<Loaded>> load(const ReferenceVariant& variant,
                                          const std::string& phase,

@@ -240,8 +240,17 @@ tl::expected<void, GateStop> Verification::ownKernels()
     if (error) {
         return tl::unexpected(machineError(gate, *error));
     }
-    if (!right) {
+    if (!right && right.error().stop.verdict == Verdict::Wrong) {
         m_board.pass(gate, m_variant.name(), "without the candidate's kernels the result is wrong");
+        return {};
+    }
+    if (!right || !idle) {
+        // A candidate may look at what its kernels left and raise: that shows nothing.
+        m_board.warn(gate,
+                     m_variant.name(),
+                     "the candidate fails without its kernels, so that this shows nothing about "
+                     "where the result comes from: "
+                         + (idle ? right.error() : GateStop{gate, idle.error(), {}}).stop.reason);
         return {};
     }
     const std::string text =

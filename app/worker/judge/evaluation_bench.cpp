@@ -173,9 +173,40 @@ tl::expected<void, Stop> EvaluationRun::bench()
     return {};
 }
 
+BenchPlan EvaluationRun::benchPlan() const
+{
+    BenchPlan plan;
+    plan.tier = m_request.tier;
+    plan.minSeconds = m_request.minSeconds;
+    plan.maxNoisePercent = m_request.maxNoisePercent;
+    plan.forwardTimeoutSeconds = m_request.task.forwardTimeoutSeconds;
+    plan.deviceEvents = m_device->cuda != nullptr;
+    plan.privateCopies = !m_request.task.mutates.empty();
+    return plan;
+}
+
+Result<DeviceLock> EvaluationRun::lockDevice(const std::string& stageName)
+{
+    const Stopwatch watch(m_ledger.samplingSeconds);
+    return DeviceLock::acquire(
+        m_workshop.settings().lockFolder,
+        m_device->arm.device,
+        kLockSeconds,
+        cancelFd(),
+        [&](const std::string& holder) { stage(stageName, "waiting for the device: " + holder); });
+}
+
+tl::expected<void, Stop> EvaluationRun::failedWhileTimed(const ReferenceVariant& variant,
+                                                         const Stop& stop)
+{
+    if (!stop.error) {
+        m_board->fail("timed_outputs", variant.name(), stop.reason, "{}", {});
+    }
+    return tl::unexpected(stop);
+}
+
 tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
 {
-    const std::string gate = "timed_outputs";
     if (full()) {
         waitForCompiled(variant);
     }
@@ -188,69 +219,81 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
     auto loaded = m_candidate->load(variant, "aa", cancelFd(), m_ledger);
     Retiring twin{m_workshop, loaded ? std::move(*loaded) : nullptr};
     if (!main || !loaded) {
-        const Stop& stop = !main ? main.error() : loaded.error();
-        if (!stop.error) {
-            m_board->fail(gate, variant.name(), stop.reason, "{}", {});
-        }
-        return tl::unexpected(stop);
+        return failedWhileTimed(variant, !main ? main.error() : loaded.error());
     }
     arms.candidate = (*main)->process.get();
     arms.twin = twin.loaded->process.get();
-
-    BenchPlan plan;
-    plan.tier = m_request.tier;
-    plan.minSeconds = m_request.minSeconds;
-    plan.maxNoisePercent = m_request.maxNoisePercent;
-    plan.forwardTimeoutSeconds = m_request.task.forwardTimeoutSeconds;
-    plan.deviceEvents = m_device->cuda != nullptr;
-    plan.privateCopies = !m_request.task.mutates.empty();
+    if (full()) {
+        for (CandidateArm::Loaded* timed : {*main, twin.loaded.get()}) {
+            if (auto bound = timed->timedInputs(variant, cancelFd(), m_ledger); !bound) {
+                return failedWhileTimed(variant, bound.error());
+            }
+        }
+        if (!(*main)->timed.empty()) {
+            arms.candidateSets = {MovingInputs::kTimed, MovingInputs::kTimed + 1};
+        }
+    }
+    BenchPlan plan = benchPlan();
     plan.flushBytes = m_device->cuda ? 2 * m_device->cuda->facts().l2Bytes
                                      : std::min(2 * lastLevelCacheBytes(), kMostFlushBytes);
+    Verification verification(variant, *m_candidate, *m_board, full(), cancelFd(), m_ledger);
     tl::expected<BenchOutcome, BenchFailure> outcome;
     tl::expected<std::optional<AttestedTime>, GateStop> attested;
     {
-        const std::int64_t asked = monotonicNs();
-        auto lock = DeviceLock::acquire(m_workshop.settings().lockFolder,
-                                        m_device->arm.device,
-                                        kLockSeconds,
-                                        cancelFd(),
-                                        [this](const std::string& holder) {
-                                            stage("bench", "waiting for the device: " + holder);
-                                        });
-        m_ledger.samplingSeconds += static_cast<double>(monotonicNs() - asked) / 1e9;
+        const auto lock = lockDevice("bench");
         if (!lock) {
             return tl::unexpected(errorStop(lock.error()));
         }
         const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
         outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
         if (outcome && full() && !m_device->cuda) {
-            attested = attest(variant, **main, outcome->candidateUs, cancelFd(), m_ledger);
-        }
-        if (outcome && full() && !m_device->cuda) {
-            addLimit(variant, outcome->candidateUs);
+            const double coldUs = addLimit(variant, outcome->candidateUs);
+            attested = attest(variant,
+                              **main,
+                              verification,
+                              {outcome->candidateUs, coldUs},
+                              cancelFd(),
+                              m_ledger);
         }
     }
     if (!outcome) {
         const Error& error = outcome.error().error;
-        Stop stop = error.code == ErrorCode::Refused
-                        ? Stop{Verdict::Crashed,
-                               "forward failed while it was timed: " + error.message,
-                               error.detail,
-                               false,
-                               {}}
-                        : stopFor(error, arms.candidate, "being timed", plan.forwardTimeoutSeconds);
-        if (!stop.error) {
-            m_board->fail(gate, variant.name(), stop.reason, "{}", {});
-        }
-        return tl::unexpected(stop);
+        return failedWhileTimed(
+            variant,
+            error.code == ErrorCode::Refused
+                ? Stop{Verdict::Crashed,
+                       "forward failed while it was timed: " + error.message,
+                       error.detail,
+                       false,
+                       {}}
+                : stopFor(error, arms.candidate, "being timed", plan.forwardTimeoutSeconds));
     }
+    m_timed.push_back(variant.name());
     m_candidateUs = m_candidateUs == 0 ? outcome->candidateUs : m_candidateUs;
     if (outcome->aaFloorPercent) {
         m_done.aaFloorPercent =
             std::max(m_done.aaFloorPercent.value_or(0), *outcome->aaFloorPercent);
     }
-    Verification verification(variant, *m_candidate, *m_board, full(), cancelFd(), m_ledger);
-    auto right = verification.checkTimed(outcome->lastSet);
+    return judgeTimed(variant, verification, *outcome, attested);
+}
+
+tl::expected<void, Stop>
+EvaluationRun::judgeTimed(const ReferenceVariant& variant,
+                          Verification& verification,
+                          const BenchOutcome& outcome,
+                          const tl::expected<std::optional<AttestedTime>, GateStop>& attested)
+{
+    tl::expected<void, GateStop> right;
+    if (outcome.started > 0) {
+        right = tl::unexpected(rejected(
+            "timed_outputs",
+            fmt::format("the candidate started {} further process{} while it was timed: they run "
+                        "while the others are measured",
+                        outcome.started,
+                        outcome.started == 1 ? "" : "es")));
+    } else {
+        right = verification.checkTimed(outcome.lastSet, outcome.calls);
+    }
     if (right) {
         m_done.seeds.push_back(
             variant.sets()[static_cast<std::size_t>(ReferenceVariant::kUnseenSet)].seed);
@@ -289,22 +332,27 @@ EvaluationRun::judgeAttested(const ReferenceVariant& variant,
                              {"us", time.timeUs},
                              {"freshUs", time.freshUs},
                              {"repeatUs", time.repeatUs},
-                             {"lateUs", time.lateUs}};
+                             {"lateUs", time.lateUs},
+                             {"headlineUs", time.headlineUs},
+                             {"chainCalls", time.chainCalls},
+                             {"chainUs", time.chainUs},
+                             {"coldUs", time.coldUs}};
     m_attested.push_back(row);
     if (const std::string why = time.against(); !why.empty()) {
         GateStop stop = rejected(gate, why);
         stop.detail = dumpJson(row);
         return tl::unexpected(stop);
     }
-    m_board->pass(gate,
-                  variant.name(),
-                  "calls on fresh inputs take as long as on earlier ones, and their outputs are "
-                  "there when they are answered",
-                  dumpJson(row));
+    m_board->pass(
+        gate,
+        variant.name(),
+        "calls on fresh inputs take as long as the timed ones, and their outputs are there "
+        "when they are answered",
+        dumpJson(row));
     return {};
 }
 
-void EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs)
+double EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs)
 {
     const std::uint64_t bytes = variant.leastBytes();
     const double rate = [&] {
@@ -312,7 +360,7 @@ void EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs
         return m_workshop.bandwidth().bytesPerSecond(bytes);
     }();
     if (!(rate > 0)) {
-        return;
+        return 0;
     }
     const double us = static_cast<double>(bytes) / rate * 1e6;
     nlohmann::json row{
@@ -329,6 +377,7 @@ void EvaluationRun::addLimit(const ReferenceVariant& variant, double candidateUs
         m_limit["variants"] = nlohmann::json::array();
     }
     m_limit["variants"].push_back(std::move(row));
+    return us;
 }
 
 void EvaluationRun::profile()
@@ -353,6 +402,11 @@ void EvaluationRun::profile()
     for (CompiledVariant* compiled :
          full() ? readyCompiled(variant, false) : std::vector<CompiledVariant*>()) {
         arms.emplace_back(compiled->name(), compiled->process());
+    }
+    const auto lock = lockDevice("profile");
+    if (!lock) {
+        warning("no timeline: " + lock.error().message);
+        return;
     }
     const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
     std::vector<ArmProcess*> processes;

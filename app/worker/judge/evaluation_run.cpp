@@ -275,8 +275,31 @@ Result<protocol::EvaluateDone> EvaluationRun::stopped(const Stop& stop)
     return finish(stop.verdict, stop.reason);
 }
 
+/// What a decision about this tier would have to rest on and does not.
+std::vector<std::string> EvaluationRun::untimed() const
+{
+    const bool timing = m_request.until == Until::Bench || m_request.until == Until::Profile;
+    std::vector<std::string> names;
+    if (!timing || !m_request.candidate) {
+        return names;
+    }
+    protocol::EvaluateRequest whole;
+    whole.task.variants = m_request.task.variants;
+    whole.device = m_request.device;
+    whole.tier = m_request.tier;
+    for (const Variant& variant : chosenVariants(whole)) {
+        if (std::find(m_timed.begin(), m_timed.end(), variant.name) == m_timed.end()) {
+            names.push_back(variant.name);
+        }
+    }
+    return names;
+}
+
 Result<protocol::EvaluateDone> EvaluationRun::finish(Verdict verdict, std::string reason)
 {
+    if (verdict == Verdict::Correct) {
+        m_done.untimed = untimed();
+    }
     m_board->flush();
     m_done.verdict = verdict;
     m_done.reason = std::move(reason);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "attested.h"
+#include "bench.h"
 #include "gates.h"
 #include "verification.h"
 #include "workshop.h"
 
 #include <lathe/process/cancel.h>
 #include <lathe/protocol/messages.h>
+#include <lathe/worker/device_lock.h>
 
 #include <nlohmann/json.hpp>
 
@@ -60,15 +62,29 @@ private:
     tl::expected<void, GateStop>
     judgeAttested(const ReferenceVariant& variant,
                   const tl::expected<std::optional<AttestedTime>, GateStop>& attested);
+    tl::expected<void, Stop>
+    judgeTimed(const ReferenceVariant& variant,
+               Verification& verification,
+               const BenchOutcome& outcome,
+               const tl::expected<std::optional<AttestedTime>, GateStop>& attested);
+    /// A stop of the candidate's is also its gate's.
+    tl::expected<void, Stop> failedWhileTimed(const ReferenceVariant& variant, const Stop& stop);
+    /// What every timing of this request has in common.
+    [[nodiscard]] BenchPlan benchPlan() const;
+    /// The machine-wide lock; waiting counts as sampling.
+    Result<DeviceLock> lockDevice(const std::string& stageName);
     void waitForCompiled(ReferenceVariant& variant);
     [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant,
                                                               bool announce);
     ArmProcess* parentProcess(ReferenceVariant& variant);
     void profile();
-    void addLimit(const ReferenceVariant& variant, double candidateUs);
+    /// What moving the variant's bytes once takes at the measured bandwidth, in microseconds; 0
+    /// when that is unknown.
+    double addLimit(const ReferenceVariant& variant, double candidateUs);
     void integrity();
     /// The gate of the same name: what every chosen variant's check finds.
     Result<void> health();
+    [[nodiscard]] std::vector<std::string> untimed() const;
     void stage(const std::string& name, const std::string& text);
     void warning(const std::string& text);
     /// Gate, log and verdict of a stop; an error stop becomes the request's error.
@@ -99,6 +115,7 @@ private:
     nlohmann::json m_attested = nlohmann::json::array();
     nlohmann::json m_limit = nlohmann::json::object();
     double m_candidateUs = 0;
+    std::vector<std::string> m_timed; ///< names of variants
 };
 
 } // namespace lathe::worker

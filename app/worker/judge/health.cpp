@@ -128,7 +128,8 @@ Result<void> HealthCheck::determinism()
     if (*first == *second) {
         return {};
     }
-    const auto deviations = m_variant.compare(m_variant.sets()[0]);
+    const auto deviations =
+        m_variant.compare(m_variant.sets()[0], m_variant.outputs(), m_variant.outputs().size());
     bool outside = false;
     for (std::size_t i = 0; deviations && i < deviations->size(); ++i) {
         outside = outside || !m_variant.limits(i).voidReason.empty()

@@ -35,14 +35,15 @@ bool sameKind(const InputSet& a, const InputSet& b)
                          sameValue);
 }
 
-Result<std::unique_ptr<MovingInputs>> MovingInputs::make(MemorySpace& memory, const InputSet& like)
+Result<std::unique_ptr<MovingInputs>>
+MovingInputs::make(MemorySpace& memory, const InputSet& like, std::int64_t id)
 {
     auto out = std::make_unique<MovingInputs>();
     auto buffers = allocateFor(memory, like.infos);
     if (!buffers) {
         return tl::unexpected(buffers.error());
     }
-    out->m_set.id = kId;
+    out->m_set.id = id;
     out->m_set.infos = like.infos;
     out->m_set.arguments = like.arguments;
     out->m_set.inputs = std::move(*buffers);

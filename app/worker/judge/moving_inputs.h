@@ -20,9 +20,15 @@ bool sameKind(const InputSet& a, const InputSet& b);
 class MovingInputs
 {
 public:
+    /// Set ids of a process. The one that verification shows other contents in.
     static constexpr std::int64_t kId = 1000;
+    /// The two that are timed; their contents first change when the timing is over.
+    static constexpr std::int64_t kTimed = 1001;
+    /// The first of those that a chain of calls goes over.
+    static constexpr std::int64_t kChain = 1003;
     /// Holds the contents of `like`.
-    static Result<std::unique_ptr<MovingInputs>> make(MemorySpace& memory, const InputSet& like);
+    static Result<std::unique_ptr<MovingInputs>>
+    make(MemorySpace& memory, const InputSet& like, std::int64_t id = kId);
     /// The contents of another set; both are of the same kind.
     Result<void> show(const InputSet& contents);
     /// The contents of `base` with one element of every tensor as in `other`, another one each
@@ -32,6 +38,7 @@ public:
     {
         return m_set.bindRequest(mutates);
     }
+    [[nodiscard]] std::int64_t id() const { return m_set.id; }
     [[nodiscard]] std::vector<int> fds() const { return descriptors(m_set.inputs, Access::Read); }
 
 private:

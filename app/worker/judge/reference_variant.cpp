@@ -414,7 +414,7 @@ Result<void> ReferenceVariant::takeEagerOutputs(std::int64_t id)
     if (auto narrowed = narrowGolden(set); !narrowed) {
         return narrowed;
     }
-    const auto deviations = compare(set);
+    const auto deviations = compare(set, m_outputs, m_outputs.size());
     if (!deviations) {
         return tl::unexpected(deviations.error());
     }

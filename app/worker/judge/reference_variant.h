@@ -87,10 +87,8 @@ public:
     [[nodiscard]] const std::vector<Calibration>& calibration() const { return m_calibration; }
     /// Limits of one output under the tolerance that the task gives for it.
     [[nodiscard]] Calibration::Limits limits(std::size_t output) const;
-    [[nodiscard]] Buffers& outputs()
-    {
-        return m_outputs;
-    } ///< where arms copy their outputs, one at a time
+    /// Where the eager process copies its outputs; a candidate's never get here.
+    [[nodiscard]] Buffers& outputs() { return m_outputs; }
     [[nodiscard]] ArmProcess* eager() { return m_eager.get(); }
     void loseEager(); ///< it died: the next advance() makes a new one
     [[nodiscard]] protocol::ArmWriter loadCandidateRequest(const std::string& folder,
@@ -104,10 +102,10 @@ public:
     }
     /// Weights, inputs and outputs: what a call has to move at least.
     [[nodiscard]] std::uint64_t leastBytes() const;
-    /// Compares what is in outputs() with the golden values of a set; only the first `count` of
-    /// them when it is given.
-    Result<std::vector<Deviation>> compare(const InputSet& set,
-                                           std::optional<std::size_t> count = {});
+    /// Compares what an arm has copied into `got` with the golden values of a set: the first
+    /// `count` outputs.
+    Result<std::vector<Deviation>>
+    compare(const InputSet& set, Buffers& got, std::size_t count) const;
     /// One output, which lies in `got`, in the way that the task compares it.
     Result<Deviation> compareOne(const InputSet& set, std::size_t output, SharedBuffer& got) const;
     [[nodiscard]] protocol::ArmWriter replaceWeightsRequest(const OtherWeights& other) const;

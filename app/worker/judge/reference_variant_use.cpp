@@ -141,12 +141,12 @@ Result<void> ReferenceVariant::finishGolden(InputSet& set)
     return narrowGolden(set);
 }
 
-Result<std::vector<Deviation>> ReferenceVariant::compare(const InputSet& set,
-                                                         std::optional<std::size_t> count)
+Result<std::vector<Deviation>>
+ReferenceVariant::compare(const InputSet& set, Buffers& got, std::size_t count) const
 {
     std::vector<Deviation> out;
-    for (std::size_t i = 0; i < std::min(m_outputs.size(), count.value_or(m_outputs.size())); ++i) {
-        auto deviation = compareOne(set, i, *m_outputs[i]);
+    for (std::size_t i = 0; i < std::min(got.size(), count); ++i) {
+        auto deviation = compareOne(set, i, *got[i]);
         if (!deviation) {
             return tl::unexpected(deviation.error());
         }

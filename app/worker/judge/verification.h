@@ -47,9 +47,14 @@ public:
     /// load, contract, numerics, call_order, fresh_contents, inputs; thorough also fresh_process,
     /// weights, own_kernels, idle.
     tl::expected<void, GateStop> run();
-    /// timed_outputs: a timed call whose outputs are read at once, and a set that the process has
-    /// not seen yet.
-    tl::expected<void, GateStop> checkTimed(std::int64_t lastSet);
+    /// timed_outputs: a timed call whose outputs are read at once, a set that the process has not
+    /// seen yet, and, where the inputs were bound for it, a whole sample of calls after what lies
+    /// under the timed addresses was exchanged. lastSet, calls: of the timing's last sample.
+    tl::expected<void, GateStop> checkTimed(std::int64_t lastSet, int calls);
+    /// Compares what the timed process holds since its last call with the golden values of `set`;
+    /// buffers, which timed calls carry on, are left out.
+    tl::expected<void, GateStop>
+    checkHeld(const InputSet& set, const std::string& gate, const std::string& when);
 
 private:
     /// One forward on a set; its outputs are copied into poisoned buffers and compared. The detail
@@ -78,7 +83,14 @@ private:
     run(std::int64_t set, std::int64_t flags, const std::string& gate);
     tl::expected<void, GateStop> contract(const OutputShape& shape);
     tl::expected<void, GateStop> floatMode(const OutputShape& shape, const std::string& gate);
-    tl::expected<void, GateStop> timedCall(std::int64_t set, const std::string& gate);
+    tl::expected<void, GateStop> checkExchanged(int calls, const std::string& gate);
+    /// As in the timing: `calls` calls over `ids`; the last one's outputs are compared with the
+    /// golden values of `set`.
+    tl::expected<void, GateStop> timedCalls(const std::vector<std::int64_t>& ids,
+                                            int calls,
+                                            const InputSet& set,
+                                            const std::string& gate,
+                                            const std::string& when);
     /// The first output outside its limits stops; else the detail of the worst one.
     tl::expected<std::string, GateStop> within(const std::vector<Deviation>& deviations,
                                                const std::string& gate,

@@ -45,7 +45,16 @@ Result<DeviceLock> DeviceLock::acquire(const std::filesystem::path& folder,
         c = c == '/' || c == ':' ? '-' : c;
     }
     const auto path = folder / (name + ".lock");
-    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    // Opened as it is where it is: in a folder like /tmp the kernel may refuse O_CREAT on another
+    // user's file (fs.protected_regular), even one that may be written.
+    constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    UniqueFd file(::open(path.c_str(), kFlags));
+    if (!file.valid() && errno == ENOENT) {
+        file = UniqueFd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
+        if (!file.valid() && errno == EEXIST) { // another worker's, made in between
+            file = UniqueFd(::open(path.c_str(), kFlags));
+        }
+    }
     if (!file.valid()) {
         return fail(
             ErrorCode::Io, "cannot open the device's lock " + path.string(), std::strerror(errno));

@@ -51,6 +51,7 @@ public:
     {
         m_out.samplesUs.resize(arms.size());
         m_out.discarded.assign(arms.size(), 0);
+        m_out.started.assign(arms.size(), 0);
         m_out.lastSet.assign(arms.size(), 0);
     }
 
@@ -122,6 +123,7 @@ public:
                 m_out.samplesUs[arm].push_back(*us);
             }
         }
+        m_out.calls = m_calls;
         m_out.samplingSeconds = static_cast<double>(monotonicNs() - started) / kNs;
         return std::move(m_out);
     }
@@ -152,6 +154,9 @@ private:
             us = measure(arm);
         }
         m_turns.stop(arm);
+        if (m_arms[arm].watched) {
+            m_out.started[arm] += m_turns.refresh(arm);
+        }
         return us;
     }
 

@@ -9,6 +9,7 @@
 namespace lathe::worker {
 
 OneAtATime::OneAtATime(const std::vector<ArmProcess*>& arms)
+    : m_arms(arms)
 {
     for (ArmProcess* arm : arms) {
         m_processes.push_back(arm->processFds());
@@ -33,6 +34,18 @@ void OneAtATime::run(std::size_t arm) const
 void OneAtATime::stop(std::size_t arm) const
 {
     signal(arm, SIGSTOP);
+}
+
+std::size_t OneAtATime::refresh(std::size_t arm)
+{
+    auto now = m_arms[arm]->processFds();
+    const std::size_t before = m_processes[arm].size();
+    if (now.size() <= before) {
+        return 0; // one that is gone takes no signal, and none has taken its place unseen
+    }
+    m_processes[arm] = std::move(now);
+    stop(arm);
+    return m_processes[arm].size() - before;
 }
 
 void OneAtATime::signal(std::size_t arm, int number) const

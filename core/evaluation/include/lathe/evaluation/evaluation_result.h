@@ -31,7 +31,9 @@ struct Speedup
     double ratio = 1;
     double low = 1;
     double high = 1;
-    std::string verdict; ///< "faster", "same", "slower", "undecided"
+    std::string verdict;  ///< "faster", "same", "slower", "undecided"
+    int variants = 1;     ///< that the mean is over
+    bool complete = true; ///< over every variant that was timed, so that it ranks beside others
 };
 
 /// What is known of one candidate's evaluation so far. Value type; grows by apply(), is final once
@@ -64,10 +66,12 @@ struct EvaluationResult
     void finish(const protocol::EvaluateDone& summary);
     void fail(const Error& error); ///< ended without a verdict: warnings hold why
     /// Geometric means over the variants of the headline comparisons, one per arm, best baseline
-    /// (lowest ratio) first.
+    /// (lowest ratio) first; arms that fell out of some variants come last.
     [[nodiscard]] std::vector<Speedup> speedups() const;
     /// The smallest of the baselines' speedups (not the parent): "against the fastest of them".
     [[nodiscard]] std::optional<Speedup> againstBestBaseline() const;
+    /// Not what is kept as final: another tier than accept, or a variant without a timing.
+    [[nodiscard]] bool provisional() const;
     [[nodiscard]] int reward() const;
 };
 

@@ -109,6 +109,9 @@ struct EvaluateDone
     std::string limitJson = "{}";    ///< speed of light: bytes, flops, measured ceilings
     std::string attestedJson = "[]";
     std::optional<double> aaFloorPercent; ///< half-width of the A/A comparison
+    /// The variants that the tier calls for and whose timing is missing: not chosen, declined, or
+    /// no time was left.
+    std::vector<std::string> untimed;
     std::vector<std::uint64_t> seeds;
     double workerSeconds = 0;   ///< wall time of the request in the worker
     double compilerSeconds = 0; ///< wall time spent in compilers

@@ -67,7 +67,7 @@ struct AcceptRecord
     std::string who;
     std::string when; ///< RFC 3339
     std::string note;
-    bool provisional = false; ///< of a full-tier evaluation: no fresh process, no hidden shapes
+    bool provisional = false; ///< of a full-tier evaluation, or not every variant was timed
     std::string publicKey;    ///< hex Ed25519
     std::string signature;    ///< hex, over the canonical JSON of the record and the evaluation
                               ///< document's hash

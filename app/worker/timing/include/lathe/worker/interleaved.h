@@ -20,10 +20,12 @@ struct TimedArm
     std::string name;
     ArmProcess* process = nullptr;
     std::vector<std::int64_t> setIds; ///< rotated over from call to call
-    int warmUpSamples =
-        2;           ///< discarded; a process that has run before needs fewer than a fresh one
-    int twinOf = -1; ///< index of the arm that runs the same code: both get the same number of
-                     ///< calls a sample
+    /// Discarded; a process that has run before needs fewer than a fresh one.
+    int warmUpSamples = 2;
+    /// Index of the arm that runs the same code: both get the same number of calls a sample.
+    int twinOf = -1;
+    /// Looked at after every sample for processes that it has started.
+    bool watched = false;
 };
 
 struct TimingPlan
@@ -52,8 +54,10 @@ struct TimingPlan
 /// Samples of all arms from the same rounds: samples[arm][round], microseconds per call.
 struct TimingSamples
 {
+    std::vector<int> calls; ///< a sample, by arm
     std::vector<std::vector<double>> samplesUs;
-    std::vector<int> discarded; ///< warm-up samples per arm
+    std::vector<std::size_t> started; ///< processes that were found meanwhile, by watched arm
+    std::vector<int> discarded;       ///< warm-up samples per arm
     std::vector<std::int64_t>
         lastSet; ///< per arm: the input set of the last timed call, whose outputs it still holds
     double samplingSeconds = 0;

@@ -16,8 +16,8 @@ namespace lathe::worker {
 class OneAtATime
 {
 public:
-    /// The processes are not owned and must be known by then: what an arm starts later is not
-    /// stopped.
+    /// The arms are not owned and live longer. What an arm starts later is only stopped once
+    /// refresh() has found it.
     explicit OneAtATime(const std::vector<ArmProcess*>& arms);
     ~OneAtATime();
     OneAtATime(const OneAtATime&) = delete;
@@ -26,10 +26,14 @@ public:
     /// Lets the arm with this index run, or stops it. Two system calls a process.
     void run(std::size_t arm) const;
     void stop(std::size_t arm) const;
+    /// Looks for processes that an arm, stopped by now, has started meanwhile, and stops them too.
+    /// How many more there are than before. About a millisecond.
+    std::size_t refresh(std::size_t arm);
 
 private:
     void signal(std::size_t arm, int number) const;
 
+    std::vector<ArmProcess*> m_arms;
     std::vector<std::vector<UniqueFd>> m_processes;
 };
 
