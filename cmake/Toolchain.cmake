@@ -6,7 +6,9 @@ if(LATHE_CCACHE)
 endif()
 add_library(lathe_warnings INTERFACE)
 target_compile_options(lathe_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
-  -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Werror=return-type)
+  -Woverloaded-virtual -Wconversion -Wno-sign-conversion -Werror=return-type
+  # GCC also warns of members that a designated initializer leaves at their default on purpose.
+  -Wno-missing-field-initializers)
 if(LATHE_SANITIZE)
   add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LATHE_SANITIZE})

@@ -75,6 +75,37 @@ CASES = [
          """, init="self.calls = 0"), ("wrong", "rejected"), ("timed", "output 0"),
          "re-verification: outputs of timed calls and of fresh inputs in the timed process are compared",
          until="bench"),
+    Case("trusts addresses that have not changed for several calls", "matmul_timed",
+         python("matmul_timed", """
+            key = (a.data_ptr(), b.data_ptr())
+            seen, answer = self.known.get(key, (0, None))
+            if seen < 6:
+                answer = a @ b
+            self.known[key] = (seen + 1, answer)
+            return answer
+         """, init="self.known = {}"), ("wrong", "rejected"), ("exchanged", "less work", "remembered", "earlier"),
+         "re-verification: the contents of the timed inputs are exchanged in place, and as many calls as a sample has "
+         "must give the new result", until="bench", tier="full",
+         twin=python("matmul_timed", """
+            key = (a.data_ptr(), b.data_ptr())
+            self.known[key] = self.known.get(key, 0) + 1
+            return a @ b if self.known[key] < 6 else torch.mm(a, b)
+         """, init="self.known = {}")),
+    Case("skips calls that follow at once", "matmul",
+         python("matmul", """
+            if self.last is None or time.perf_counter() - self.ended > 0.0005:
+                self.last = a @ b
+            self.ended = time.perf_counter()
+            return self.last
+         """, init="self.last, self.ended = None, 0.0"), ("wrong", "rejected"), ("fresh inputs", "less work", "repeated call"),
+         "attested time: a chain of calls, each on inputs of its own, and the last one's outputs are compared",
+         until="bench", tier="full",
+         twin=python("matmul", """
+            pause = time.perf_counter() - self.ended
+            result = a @ b if pause > 0.0005 else torch.mm(a, b)
+            self.ended = time.perf_counter()
+            return result
+         """, init="self.ended = 0.0")),
     Case("computes when it is called the next time", "matmul",
          python("matmul", """
             result = self.pending @ self.other if self.pending is not None else torch.zeros(a.shape[0], b.shape[1])

@@ -118,6 +118,18 @@ CASES = [
             raise RuntimeError("left one behind")
          """, top=ALONE), ("crashed",), ("left one behind",),
          "whatever has the phase's user id is killed with it, and the process namespace when the sandbox goes"),
+    Case("starts a process while it is timed, to disturb the others", "matmul",
+         python("matmul", """
+            self.calls += 1
+            if self.calls == 200 and os.fork() == 0:
+                end = time.monotonic() + 20
+                while time.monotonic() < end:
+                    pass
+                os._exit(0)
+            return a @ b
+         """, init="self.calls = 0"), ("rejected",), ("further process",),
+         "re-verification: processes started while timing are stopped with the candidate's and reject it",
+         until="bench", tier="full"),
     Case("threads left running, spinning while others are timed", "matmul_timed",
          native("matmul_timed", "lathe_native.spin(1)\nreturn a @ b", """
             #include <thread>

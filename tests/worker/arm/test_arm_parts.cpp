@@ -44,8 +44,9 @@ TEST(ElfSymbols, EveryCutOfAFileIsRefusedOrReadButNeverOverrun)
         const std::string copy =
             bytes->substr(0, size); // its own block, so that a sanitizer sees an overrun
         auto names = exportedFunctions(copy, "cb");
-        if (size < bytes->size() / 2)
+        if (size < bytes->size() / 2) {
             EXPECT_FALSE(names.has_value()) << size;
+        }
     }
     EXPECT_FALSE(exportedFunctions("#!/bin/sh\n", "x").has_value());
 }
