@@ -321,8 +321,7 @@ tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& var
             return tl::unexpected(GateStop{kGate, bound.error(), "{}"});
         }
         time->chainCalls = static_cast<int>(calls);
-        auto chain =
-            attestation.chain(verification, candidate.chain.size(), time->chainMostUs());
+        auto chain = attestation.chain(verification, candidate.chain.size(), time->chainMostUs());
         candidate.chain.clear();
         if (!chain) {
             return tl::unexpected(chain.error());

@@ -19,7 +19,8 @@ struct AttestedTime
     double lateUs = 0;   ///< median of what copying the outputs out took longer than a second copy
     double timeUs = 0;   ///< freshUs + lateUs: from the question to the outputs
     int chainCalls = 0;  ///< 0: no chain
-    double chainUs = 0;  ///< a call of a chain over as many inputs, each of them fresh; the least of the trials
+    double chainUs =
+        0; ///< a call of a chain over as many inputs, each of them fresh; the least of the trials
     double headlineUs = 0;
     double coldUs = 0; ///< what a call may take longer because its data comes from memory
     /// What a call of the chain may take when the timed calls did all of their work.
