@@ -5,6 +5,7 @@
 #include <lathe/ui/adapters/text.h>
 #include <lathe/ui/shell/main_window.h>
 #include <lathe/ui/shell/stall_monitor.h>
+#include <lathe/ui/shell/widget_report.h>
 #include <lathe/ui/shell/workbench.h>
 
 #include <QApplication>
@@ -58,6 +59,7 @@ struct Options
     QString device;
     QString palette;
     QString stallReport;
+    QString widgetReport;
     QString worker;
     bool startupTime = false;
 };
@@ -90,13 +92,17 @@ Options parse(const QCoreApplication& application)
         QStringLiteral(
             "Write the long waits of the event loop, their causes and stacks to a file."),
         QStringLiteral("FILE"));
+    const QCommandLineOption widgets(
+        QStringLiteral("widget-report"),
+        QStringLiteral("Write what is visible (role, name, place) to a file at every SIGUSR1."),
+        QStringLiteral("FILE"));
     const QCommandLineOption worker(QStringLiteral("worker"),
                                     QStringLiteral("Path of lathe-worker; otherwise found."),
                                     QStringLiteral("PATH"));
     const QCommandLineOption demo(
         QStringLiteral("demo"),
         QStringLiteral("A workspace of its own with the starter task open."));
-    parser.addOptions({demo, workspace, task, device, palette, startup, stall, worker});
+    parser.addOptions({demo, workspace, task, device, palette, startup, stall, widgets, worker});
     parser.process(application);
     Options options;
     const QByteArray named = qgetenv("LATHE_WORKSPACE");
@@ -114,6 +120,7 @@ Options parse(const QCoreApplication& application)
     options.device = parser.value(device);
     options.palette = parser.value(palette);
     options.stallReport = parser.value(stall);
+    options.widgetReport = parser.value(widgets);
     options.worker = parser.value(worker);
     options.startupTime = parser.isSet(startup);
     return options;
@@ -189,6 +196,10 @@ int main(int argc, char** argv)
         std::unique_ptr<StallMonitor> stalls;
         if (!options.stallReport.isEmpty()) {
             stalls = std::make_unique<StallMonitor>(options.stallReport.toStdString());
+        }
+        std::unique_ptr<WidgetReport> widgets;
+        if (!options.widgetReport.isEmpty()) {
+            widgets = std::make_unique<WidgetReport>(options.widgetReport);
         }
         Workbench workbench(**session, adapter, options.device.toStdString());
         MainWindow window(theme, workbench);

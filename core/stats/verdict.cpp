@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lathe/stats/stats.h>
 
+#include <algorithm>
+
 namespace lathe::stats {
 
 std::string verdict(const Interval& ratio, double margin)
@@ -14,7 +16,8 @@ std::string verdict(const Interval& ratio, double margin)
     if (ratio.high < lower) {
         return "slower";
     }
-    if (ratio.low >= lower && ratio.high <= upper) {
+    const double alike = 1 + std::min(margin, kMostAlike);
+    if (ratio.low >= 1 / alike && ratio.high <= alike) {
         return "same";
     }
     return "undecided";

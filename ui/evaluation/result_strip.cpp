@@ -11,12 +11,17 @@
 namespace lathe::ui {
 namespace {
 
-QLabel* richLabel(QWidget* parent, const QString& name)
+// What a screen reader hears before each answer.
+const QString kRight = QStringLiteral("Verdict");
+const QString kFaster = QStringLiteral("Speed-up");
+const QString kAgainst = QStringLiteral("Speed-up over the best baseline");
+const QString kWhy = QStringLiteral("Why");
+
+QLabel* richLabel(QWidget* parent)
 {
     auto* label = new QLabel(parent);
     label->setTextFormat(Qt::RichText);
     label->setTextInteractionFlags(Qt::LinksAccessibleByMouse);
-    label->setAccessibleName(name);
     return label;
 }
 
@@ -47,12 +52,12 @@ QString number(const QString& text, const QColor& colour, int pixels)
 ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     : QWidget(parent)
     , m_theme(theme)
-    , m_verdict(richLabel(this, QStringLiteral("Verdict")))
+    , m_verdict(richLabel(this))
     , m_verdictDetail(new ElidedLabel(theme, 12, Tone::Neutral, this))
-    , m_faster(richLabel(this, QStringLiteral("Speed-up")))
-    , m_fasterDetail(richLabel(this, QStringLiteral("Speed-up over the best baseline")))
+    , m_faster(richLabel(this))
+    , m_fasterDetail(richLabel(this))
     , m_curve(new VariantCurve(theme, this))
-    , m_why(richLabel(this, QStringLiteral("Why")))
+    , m_why(richLabel(this))
     , m_stage(question(QString(), this))
 {
     setObjectName(QStringLiteral("surface"));
@@ -127,18 +132,19 @@ void ResultStrip::render()
     const QString gap = QStringLiteral("&nbsp;&nbsp;");
     if (!c.known) {
         placeDetail(true);
-        m_verdict->setText(span(QStringLiteral("○ not run"), p.text3, 15, true));
+        setSpokenText(*m_verdict, kRight, span(QStringLiteral("○ not run"), p.text3, 15, true));
         m_verdictDetail->setText(m_hint);
-        m_faster->setText(span(QStringLiteral("–"), p.text3, 15, true));
-        m_fasterDetail->setText(QString());
-        m_why->setText(span(QStringLiteral("why?"), p.text3, 13, false));
+        setSpokenText(*m_faster, kFaster, span(QStringLiteral("–"), p.text3, 15, true));
+        setSpokenText(*m_fasterDetail, kAgainst, QString());
+        setSpokenText(*m_why, kWhy, span(QStringLiteral("why?"), p.text3, 13, false));
         m_curve->setPoints({});
         m_stage->setText(QString());
         return;
     }
-    m_verdict->setText(
-        number(c.glyph + QLatin1Char(' ') + c.verdict, m_theme.colour(c.verdictTone), 15) + gap
-        + span(c.verdictNote, p.text2, 12, false));
+    setSpokenText(*m_verdict,
+                  kRight,
+                  number(c.glyph + QLatin1Char(' ') + c.verdict, m_theme.colour(c.verdictTone), 15)
+                      + gap + span(c.verdictNote, p.text2, 12, false));
     m_verdictDetail->setText(c.verdictDetail);
     m_stage->setText(c.running ? c.stage : QString());
     const auto ratio = [&](const RatioAnswer& answer, int pixels) {
@@ -170,8 +176,8 @@ void ResultStrip::render()
         second += (second.isEmpty() ? QString() : span(QStringLiteral(" · "), p.text2, 12, false))
                   + span(c.worstVariant, p.text2, 12, false);
     }
-    m_faster->setText(first);
-    m_fasterDetail->setText(second);
+    setSpokenText(*m_faster, kFaster, first);
+    setSpokenText(*m_fasterDetail, kAgainst, second);
     placeDetail(second.isEmpty() && c.curve.empty());
     m_curve->setPoints(c.curve);
     QString why = span(QStringLiteral("why?"), p.text3, 13, false);
@@ -180,7 +186,7 @@ void ResultStrip::render()
                + number(fact.value, m_theme.colour(fact.tone), 13) + gap
                + span(fact.what, p.text2, 13, false);
     }
-    m_why->setText(why);
+    setSpokenText(*m_why, kWhy, why);
 }
 
 } // namespace lathe::ui

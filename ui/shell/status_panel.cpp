@@ -23,9 +23,6 @@ StatusPanel::StatusPanel(const Theme& theme, QWidget* parent)
 {
     setSizeGripEnabled(false);
     setContentsMargins(6, 0, 6, 0);
-    m_worker->setAccessibleName(QStringLiteral("Worker"));
-    m_note->setAccessibleName(QStringLiteral("Message"));
-    m_job->setAccessibleName(QStringLiteral("Running job"));
     m_meter->setFixedWidth(120);
     m_cancel->setText(QStringLiteral("✕"));
     m_cancel->setObjectName(QStringLiteral("quiet"));
@@ -61,8 +58,10 @@ void StatusPanel::setWorker(const session::WorkerStatus& status)
         text = status.state == WorkerState::Stopped ? QStringLiteral("worker not started")
                                                     : QStringLiteral("worker starting");
     }
-    m_worker->setText(QStringLiteral("<span style=\"color:%1\">●</span>&nbsp; %2")
-                          .arg(dot.name(), text.toHtmlEscaped()));
+    setSpokenText(*m_worker,
+                  QStringLiteral("Worker"),
+                  QStringLiteral("<span style=\"color:%1\">●</span>&nbsp; %2")
+                      .arg(dot.name(), text.toHtmlEscaped()));
     m_worker->setToolTip(text);
     const QString sandbox = status.hello ? qs(status.hello->target.sandbox) : QString();
     m_sandbox->setText(sandbox.isEmpty() || text.contains(sandbox)
@@ -76,7 +75,7 @@ void StatusPanel::setWorker(const session::WorkerStatus& status)
 void StatusPanel::setJob(const QString& text, double fraction)
 {
     const bool busy = !text.isEmpty();
-    m_job->setText(text);
+    setSpokenText(*m_job, QStringLiteral("Running job"), text);
     m_job->setVisible(busy);
     m_meter->setVisible(busy);
     m_meter->setFraction(fraction);
@@ -95,10 +94,11 @@ void StatusPanel::setModel(const QString& provider)
 void StatusPanel::showNote(const QString& text, bool problem)
 {
     const QString shown = fontMetrics().elidedText(text, Qt::ElideRight, 620);
-    m_note->setText(
-        QStringLiteral("<span style=\"color:%1\">%2</span>")
-            .arg(problem ? m_theme.palette().bad.name() : m_theme.palette().text2.name(),
-                 (problem ? QStringLiteral("✗ ") : QString()) + shown.toHtmlEscaped()));
+    setSpokenText(*m_note,
+                  QStringLiteral("Message"),
+                  QStringLiteral("<span style=\"color:%1\">%2</span>")
+                      .arg(problem ? m_theme.palette().bad.name() : m_theme.palette().text2.name(),
+                           (problem ? QStringLiteral("✗ ") : QString()) + shown.toHtmlEscaped()));
     m_note->setToolTip(text);
     m_note->setProperty("plain", text);
     if (!problem) {

@@ -38,7 +38,6 @@ TopBar::TopBar(const Theme& theme, const ActionRegistry& actions, QWidget* paren
     menuButton->setMenu(menu);
     layout->addWidget(menuButton);
     m_crumb->setTextFormat(Qt::RichText);
-    m_crumb->setAccessibleName(QStringLiteral("Open task"));
     layout->addWidget(m_crumb);
     layout->addSpacing(4);
     m_variants->setMenu(new QMenu(m_variants));
@@ -81,7 +80,9 @@ TopBar::TopBar(const Theme& theme, const ActionRegistry& actions, QWidget* paren
 void TopBar::showCrumb()
 {
     const Palette& p = m_theme.palette();
-    m_crumb->setText(
+    setSpokenText(
+        *m_crumb,
+        QStringLiteral("Open task"),
         QStringLiteral(
             "<span style=\"color:%1\">%2</span><span style=\"color:%3;font-weight:600\">%4</span>")
             .arg(p.text2.name(),

@@ -6,10 +6,20 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QTextDocumentFragment>
 
 #include <algorithm>
 
 namespace lathe::ui {
+
+void setSpokenText(QLabel& label, const QString& topic, const QString& text)
+{
+    label.setText(text);
+    const QString plain = label.textFormat() == Qt::PlainText
+                              ? text
+                              : QTextDocumentFragment::fromHtml(text).toPlainText();
+    label.setAccessibleName(topic + QStringLiteral(": ") + plain.simplified());
+}
 
 ActionButton::ActionButton(const Theme& theme, QAction* action, bool primary, QWidget* parent)
     : QAbstractButton(parent)

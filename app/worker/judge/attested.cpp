@@ -35,6 +35,9 @@ constexpr double kLateShare = 0.3;
 /// first touch also fills the address translation: that much of the time of one copy is allowed.
 constexpr double kColdCopies = 2;
 
+/// Between rounds of trials that speak against a candidate.
+constexpr std::array kPauses = {50ms, 150ms, 400ms, 1000ms};
+
 class Attestation
 {
 public:
@@ -51,11 +54,11 @@ public:
         , m_random(secretSeed())
     {}
 
+    /// Single calls, `trials` of each kind in random order. While what they say speaks against the
+    /// candidate, more follow, with longer pauses: other load on the machine only ever adds time,
+    /// so the fastest calls are compared, and one slow moment accuses nobody.
     tl::expected<AttestedTime, GateStop> run(int trials)
     {
-        std::vector<bool> order(static_cast<std::size_t>(2 * trials), false);
-        std::fill(order.begin(), order.begin() + trials, true);
-        std::shuffle(order.begin(), order.end(), m_random);
         for (int warmUp = 0; warmUp < 2; ++warmUp) {
             if (auto trial = once(warmUp == 0); !trial) {
                 return tl::unexpected(trial.error());
@@ -64,18 +67,21 @@ public:
         m_fresh.clear();
         m_repeat.clear();
         m_late.clear();
-        for (const bool fresh : order) {
-            if (auto trial = once(fresh); !trial) {
-                return tl::unexpected(trial.error());
-            }
-        }
         AttestedTime out;
-        out.trials = trials;
-        out.freshUs = stats::median(m_fresh);
-        out.repeatUs = stats::median(m_repeat);
-        out.lateUs = std::max(0.0, stats::median(m_late));
-        out.timeUs = out.freshUs + out.lateUs;
-        return out;
+        for (std::size_t round = 0;; ++round) {
+            if (auto done = someCalls(trials); !done) {
+                return tl::unexpected(done.error());
+            }
+            out.trials += trials;
+            out.freshUs = *std::min_element(m_fresh.begin(), m_fresh.end());
+            out.repeatUs = *std::min_element(m_repeat.begin(), m_repeat.end());
+            out.lateUs = std::max(0.0, stats::median(m_late));
+            out.timeUs = out.freshUs + out.lateUs;
+            if (out.against().empty() || round == kPauses.size()) {
+                return out;
+            }
+            std::this_thread::sleep_for(kPauses[round]);
+        }
     }
 
     /// A chain of calls, each on inputs of its own that were never there before; the last one's
@@ -86,7 +92,6 @@ public:
     chain(Verification& verification, std::size_t calls, double enoughUs)
     {
         constexpr int kLeastTrials = 3;
-        constexpr std::array kPauses = {50ms, 150ms, 400ms, 1000ms};
         std::vector<std::int64_t> ids;
         for (std::size_t i = 0; i < calls; ++i) {
             ids.push_back(MovingInputs::kChain + static_cast<std::int64_t>(i));
@@ -150,6 +155,19 @@ private:
                      : m_candidate.chain[i]->showVaried(sets[i % 2], sets[1 - i % 2], m_random);
             if (!shown) {
                 return tl::unexpected(machineError(kGate, shown.error()));
+            }
+        }
+        return {};
+    }
+
+    tl::expected<void, GateStop> someCalls(int trials)
+    {
+        std::vector<bool> order(static_cast<std::size_t>(2 * trials), false);
+        std::fill(order.begin(), order.begin() + trials, true);
+        std::shuffle(order.begin(), order.end(), m_random);
+        for (const bool fresh : order) {
+            if (auto trial = once(fresh); !trial) {
+                return trial;
             }
         }
         return {};

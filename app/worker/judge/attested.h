@@ -14,8 +14,8 @@ namespace lathe::worker {
 struct AttestedTime
 {
     int trials = 0;
-    double freshUs = 0;  ///< median of a call on fresh contents
-    double repeatUs = 0; ///< median of a call on contents of earlier calls
+    double freshUs = 0;  ///< the fastest call on fresh contents
+    double repeatUs = 0; ///< the fastest call on contents of earlier calls
     double lateUs = 0;   ///< median of what copying the outputs out took longer than a second copy
     double timeUs = 0;   ///< freshUs + lateUs: from the question to the outputs
     int chainCalls = 0;  ///< 0: no chain

@@ -11,12 +11,16 @@
 #include <lathe/ui/shell/action_registry.h>
 #include <lathe/ui/shell/main_window.h>
 #include <lathe/ui/shell/status_panel.h>
+#include <lathe/ui/shell/widget_report.h>
 #include <lathe/ui/shell/workbench.h>
 #include <lathe/ui/trajectory/agent_panel.h>
 #include <lathe/ui/trajectory/trajectory_model.h>
 
 #include <QAction>
 #include <QApplication>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QListView>
 #include <QPlainTextEdit>
 #include <QTemporaryDir>
@@ -24,6 +28,7 @@
 #include <QTreeView>
 
 #include <algorithm>
+#include <csignal>
 
 using namespace lathe;
 using namespace lathe::ui;
@@ -90,6 +95,7 @@ private Q_SLOTS:
     void reopensWhereItWas();
     void everyActionIsRegisteredOnce();
     void widgetsHaveNames();
+    void widgetReportFindsWhatIsShown();
 
 private:
     std::unique_ptr<QTemporaryDir> m_folder;
@@ -348,6 +354,47 @@ void FlowsTest::widgetsHaveNames()
         QVERIFY(!editor->accessibleName().isEmpty()
                 || qobject_cast<QWidget*>(editor->parent())->accessibleName().size() > 0);
     }
+}
+
+void FlowsTest::widgetReportFindsWhatIsShown()
+{
+    Bench bench(m_folder->path());
+    bench.session.seed("naive", {}, protocol::Verdict::Correct, 0.61);
+    bench.open();
+    QTRY_COMPARE(bench.strip().verdict, QStringLiteral("correct"));
+    const QString path = m_folder->filePath(QStringLiteral("widgets.json"));
+    const WidgetReport report(path);
+    QCOMPARE(::raise(SIGUSR1), 0);
+    QTRY_VERIFY(QFile::exists(path));
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonArray widgets = QJsonDocument::fromJson(file.readAll()).array();
+    const auto find = [&](const QString& role, const QString& name) -> QJsonObject {
+        for (const QJsonValue& value : widgets) {
+            const QJsonObject object = value.toObject();
+            if (object[QStringLiteral("role")] == role
+                && object[QStringLiteral("name")].toString().startsWith(name)) {
+                return object;
+            }
+        }
+        return {};
+    };
+    const QJsonObject run = find(QStringLiteral("Button"), QStringLiteral("Run"));
+    QVERIFY(!run.isEmpty() && !run.contains(QStringLiteral("disabled")));
+    const QJsonArray rect = run[QStringLiteral("rect")].toArray();
+    const QPoint middle(rect[0].toInt() + rect[2].toInt() / 2,
+                        rect[1].toInt() + rect[3].toInt() / 2);
+    QWidget* there = QApplication::widgetAt(middle);
+    QVERIFY(there != nullptr);
+    QCOMPARE(there->accessibleName(), QStringLiteral("Run"));
+    // Nothing runs, so there is nothing to stop.
+    QVERIFY(find(QStringLiteral("Button"), QStringLiteral("Stop"))
+                .contains(QStringLiteral("disabled")));
+    QVERIFY(find(QStringLiteral("TreeItem"), QStringLiteral("candidate 1 naive"))
+                .contains(QStringLiteral("selected")));
+    QVERIFY(find(QStringLiteral("StaticText"), QStringLiteral("Verdict: "))[QStringLiteral("name")]
+                .toString()
+                .contains(QStringLiteral("correct")));
 }
 
 QTEST_MAIN(FlowsTest)

@@ -88,6 +88,10 @@ TEST(Verdict, ByMargin)
     EXPECT_EQ(verdict({1.0, 0.97, 1.03}), "undecided");
     EXPECT_EQ(verdict({1.03, 1.005, 1.06}), "undecided");
     EXPECT_EQ(verdict({NAN, NAN, NAN}), "undecided");
+    // A noisy machine widens the margin; that does not make half the speed "the same".
+    EXPECT_EQ(verdict({0.49, 0.23, 0.73}, 4.0), "undecided");
+    EXPECT_EQ(verdict({1.0, 0.97, 1.03}, 0.2), "same");
+    EXPECT_EQ(verdict({1.0, 0.97, 1.06}, 0.2), "undecided");
 }
 
 TEST(MilestoneReward, FollowsThePaper)

@@ -42,8 +42,11 @@ Interval pairedRatio(const std::vector<double>& arm,
 /// quadrature.
 Interval combineRatios(const std::vector<Interval>& ratios);
 
+/// However wide the margin is: two arms that may differ by more than this are not the same.
+constexpr double kMostAlike = 0.05;
+
 /// "faster" when low > 1 + margin, "slower" when high < 1 / (1 + margin), "same" when the interval
-/// lies within the margins, else "undecided".
+/// lies within the margins and within kMostAlike, else "undecided".
 std::string verdict(const Interval& ratio, double margin = 0.01);
 
 /// Milestone reward of CUDA Agent (arXiv 2602.24286): -1 wrong, 1 correct, 2 more than 5 % faster

@@ -16,6 +16,9 @@ class QHBoxLayout;
 
 namespace lathe::ui {
 
+/// Shows `text` (rich text or not) and lets a screen reader hear "topic: text", without the markup.
+void setSpokenText(QLabel& label, const QString& topic, const QString& text);
+
 /// A button that shows its action's text and, smaller, the shortcut; follows the action's state.
 class ActionButton : public QAbstractButton
 {
