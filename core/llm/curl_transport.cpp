@@ -3,6 +3,7 @@
 // The only file that sees curl: its multi interface on the io_context's descriptors and timers.
 #include <lathe/base/text.h>
 #include <lathe/base/version.h>
+#include <lathe/llm/endpoint_profile.h>
 #include <lathe/llm/transport.h>
 
 #include <curl/curl.h>
@@ -74,11 +75,6 @@ bool sameParty(const std::string& from, const std::string& to)
     }
     return (a.scheme == b.scheme && a.port == b.port)
            || (a.scheme == "http" && b.scheme == "https");
-}
-
-bool isLoopback(const std::string& host)
-{
-    return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
 class CurlTransport final : public Transport
@@ -204,7 +200,7 @@ private:
         curl_easy_setopt(t.easy, CURLOPT_HEADERDATA, &t);
         curl_easy_setopt(t.easy, CURLOPT_PRIVATE, &t);
         curl_easy_setopt(t.easy, CURLOPT_ERRORBUFFER, t.error.data());
-        if (isLoopback(originOf(t.request.url).host)) {
+        if (isLoopbackHost(originOf(t.request.url).host)) {
             curl_easy_setopt(t.easy, CURLOPT_NOPROXY, "*");
         }
         curl_multi_add_handle(m_multi, t.easy); // only arms the timer

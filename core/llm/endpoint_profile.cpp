@@ -6,12 +6,26 @@
 
 #include <nlohmann/json.hpp>
 
+#include <arpa/inet.h>
 #include <cstdlib>
 
 namespace lathe::llm {
 namespace {
 
 using Json = nlohmann::json;
+
+/// Of "http://host:port/path"; brackets of an IPv6 address stay.
+std::string hostOf(const std::string& url)
+{
+    const auto begin = url.find("://") + 3;
+    std::string host = url.substr(begin, url.find_first_of("/?#", begin) - begin);
+    const auto afterAddress = host.starts_with('[') ? host.find(']') : 0;
+    if (const auto port = host.find(':', afterAddress == std::string::npos ? 0 : afterAddress);
+        port != std::string::npos) {
+        host.resize(port);
+    }
+    return host;
+}
 
 Result<EndpointProfile> parseProfile(const Json& json, std::size_t position)
 {
@@ -38,6 +52,14 @@ Result<EndpointProfile> parseProfile(const Json& json, std::size_t position)
     }
     p.model = stringOr(json, "model");
     p.keyEnv = stringOr(json, "keyEnv");
+    p.plainHttp = boolOr(json, "plainHttp", p.plainHttp);
+    if (!p.keyEnv.empty() && !p.plainHttp && p.baseUrl.starts_with("http://")
+        && !isLoopbackHost(hostOf(p.baseUrl))) {
+        return fail(ErrorCode::InvalidArgument,
+                    where
+                        + " would send its key unencrypted; use https, or say \"plainHttp\": true "
+                          "where the network is trusted");
+    }
     if (json.contains("key") || json.contains("apiKey")) {
         return fail(
             ErrorCode::InvalidArgument,
@@ -76,6 +98,14 @@ Result<EndpointProfile> parseProfile(const Json& json, std::size_t position)
 }
 
 } // namespace
+
+bool isLoopbackHost(const std::string& host)
+{
+    in_addr address{};
+    return host == "localhost" || host == "[::1]"
+           || (::inet_pton(AF_INET, host.c_str(), &address) == 1
+               && (ntohl(address.s_addr) >> 24) == 127);
+}
 
 Result<std::vector<EndpointProfile>> parseProfiles(std::string_view text)
 {

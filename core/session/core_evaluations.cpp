@@ -293,7 +293,12 @@ void CoreState::followWithFull(const std::shared_ptr<Job>& job)
             if (m_following.erase(id) == 0) {
                 done(fail(ErrorCode::Cancelled, "the evaluation was stopped"));
             } else if (isRunning(task)) {
-                done(fail(ErrorCode::Cancelled, "something newer of the task runs"));
+                const Error error{ErrorCode::Cancelled,
+                                  "the full tier was not started: another evaluation of the task "
+                                  "was running; run the candidate again for it",
+                                  {}};
+                problem(error);
+                done(tl::unexpected(error));
             } else {
                 evaluate(id, candidate, options, true, done);
             }

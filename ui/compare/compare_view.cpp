@@ -124,6 +124,12 @@ void CompareView::setTexts(const QString& path,
     m_summary->setText(m_changeRows.empty()
                            ? QStringLiteral("the same text")
                            : QStringLiteral("+%1 −%2 lines").arg(added).arg(removed));
+    showRow(row);
+}
+
+// Both by hand: an editor that was never shown has no scroll bar yet that could tell the other.
+void CompareView::showRow(int row)
+{
     m_right->setFirstVisibleRow(row);
     m_left->setFirstVisibleRow(row);
 }
@@ -131,7 +137,7 @@ void CompareView::setTexts(const QString& path,
 void CompareView::showFirstChange()
 {
     if (!m_changeRows.empty()) {
-        m_right->setFirstVisibleRow(std::max(0, m_changeRows.front() - 3));
+        showRow(std::max(0, m_changeRows.front() - 3));
     }
 }
 
@@ -150,7 +156,7 @@ void CompareView::nextChange(int direction)
         }
     }
     if (target >= 0) {
-        m_right->setFirstVisibleRow(target);
+        showRow(target);
     }
 }
 

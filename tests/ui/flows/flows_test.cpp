@@ -4,6 +4,7 @@
 
 #include <lathe/ui/candidates/candidate_pane.h>
 #include <lathe/ui/candidates/work_list_panel.h>
+#include <lathe/ui/compare/compare_view.h>
 #include <lathe/ui/editor/code_editor.h>
 #include <lathe/ui/evaluation/accept_dialog.h>
 #include <lathe/ui/evaluation/export_dialog.h>
@@ -96,6 +97,7 @@ private Q_SLOTS:
     void everyActionIsRegisteredOnce();
     void widgetsHaveNames();
     void widgetReportFindsWhatIsShown();
+    void bothSidesOfACompareShowTheChange();
 
 private:
     std::unique_ptr<QTemporaryDir> m_folder;
@@ -395,6 +397,31 @@ void FlowsTest::widgetReportFindsWhatIsShown()
     QVERIFY(find(QStringLiteral("StaticText"), QStringLiteral("Verdict: "))[QStringLiteral("name")]
                 .toString()
                 .contains(QStringLiteral("correct")));
+}
+
+void FlowsTest::bothSidesOfACompareShowTheChange()
+{
+    const Theme theme(true);
+    CompareView view(theme);
+    view.resize(900, 400);
+    QString left;
+    for (int line = 1; line <= 300; ++line) {
+        left += QStringLiteral("line %1\n").arg(line);
+    }
+    // As when its tab is opened for the first time: the texts are there before it was ever shown.
+    view.setTexts(QStringLiteral("a.cpp"),
+                  QStringLiteral("1"),
+                  left,
+                  QStringLiteral("2"),
+                  QString(left).replace(QStringLiteral("line 250\n"), QStringLiteral("changed\n")));
+    view.show();
+    view.showFirstChange();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    const auto editors = view.findChildren<CodeEditor*>();
+    QCOMPARE(editors.size(), 2);
+    // Line 250 is row 249; three rows above it stay visible.
+    QTRY_COMPARE(editors[0]->firstVisibleRow(), 246);
+    QCOMPARE(editors[1]->firstVisibleRow(), 246);
 }
 
 QTEST_MAIN(FlowsTest)

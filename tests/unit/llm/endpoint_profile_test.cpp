@@ -66,5 +66,24 @@ TEST(Providers, ListsProfilesAndRecordingsWithReasons)
     std::filesystem::remove_all(folder);
 }
 
+TEST(EndpointProfile, AKeyDoesNotTravelUnencrypted)
+{
+    const auto read = [](const std::string& url, const std::string& more = "") {
+        return parseProfiles(R"([{"name":"n","keyEnv":"K","baseUrl":")" + url + "\"" + more + "}]");
+    };
+    EXPECT_TRUE(read("https://api.example.org/v1"));
+    EXPECT_TRUE(read("http://127.0.0.1:8000/v1"));
+    EXPECT_TRUE(read("http://127.255.3.4"));
+    EXPECT_TRUE(read("http://[::1]:8000/v1"));
+    EXPECT_TRUE(read("http://localhost/v1"));
+    const auto refused = read("http://10.0.0.5:8000/v1");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("plainHttp"), std::string::npos);
+    EXPECT_FALSE(read("http://127.example.org/v1"));
+    EXPECT_FALSE(read("http://localhost.example.org/v1"));
+    EXPECT_TRUE(read("http://10.0.0.5:8000/v1", R"(,"plainHttp":true)"));
+    EXPECT_TRUE(parseProfiles(R"([{"name":"n","baseUrl":"http://10.0.0.5/v1"}])"));
+}
+
 } // namespace
 } // namespace lathe::llm

@@ -31,7 +31,8 @@ struct EndpointProfile
     std::string title;   ///< for people; the name when empty
     std::string baseUrl; ///< up to and without "/chat/completions"
     std::string model;
-    std::string keyEnv; ///< environment variable that holds the key; empty: none is sent
+    std::string keyEnv;     ///< environment variable that holds the key; empty: none is sent
+    bool plainHttp = false; ///< the key may go over http to another machine (a trusted network)
     std::string dialect = "openai-chat";
     std::string maxTokensField =
         "max_completion_tokens"; ///< or "max_tokens"; empty: the limit is not sent
@@ -46,6 +47,10 @@ struct EndpointProfile
     double idleSeconds = 300;     ///< without a byte
     double progressSeconds = 600; ///< with keep-alives only
 };
+
+/// Whether a URL's host ("localhost", "127.0.0.1", "[::1]") is this machine: a name or a numeric
+/// address of 127.0.0.0/8 or ::1. No other name is: "127.example.org" is somebody else's.
+bool isLoopbackHost(const std::string& host);
 
 /// All profiles of a file; NotFound when there is none; a faulty entry is an error that names it.
 Result<std::vector<EndpointProfile>> readProfiles(const std::filesystem::path& file);

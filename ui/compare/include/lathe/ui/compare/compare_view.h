@@ -32,6 +32,8 @@ public:
     [[nodiscard]] int changeCount() const { return static_cast<int>(m_changeRows.size()); }
 
 private:
+    void showRow(int row);
+
     const Theme& m_theme;
     QLabel* m_leftTitle;
     QLabel* m_rightTitle;
