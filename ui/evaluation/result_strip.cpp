@@ -83,7 +83,7 @@ ResultStrip::ResultStrip(const Theme& theme, QWidget* parent)
     grid->addWidget(m_verdictDetail, 2, 0);
     grid->addWidget(m_fasterDetail, 2, 1);
     grid->addWidget(m_curve, 1, 2, 2, 1, Qt::AlignRight | Qt::AlignVCenter);
-    grid->setColumnStretch(0, 3);
+    grid->setColumnStretch(0, 4);
     grid->setColumnStretch(1, 5);
     grid->setRowMinimumHeight(1, 25);
     grid->setRowMinimumHeight(2, 21);

@@ -247,7 +247,7 @@ void MainWindow::showCard()
         const auto pin = againstPin();
         (new BelievabilityCard(
              m_theme, cardRows(*m_workbench.result(), pin ? &*pin : nullptr), this))
-            ->showAt(QCursor::pos() + QPoint(-20, 14));
+            ->showAt(m_strip->mapToGlobal(QPoint(m_strip->width() / 3, m_strip->height())));
     }
 }
 

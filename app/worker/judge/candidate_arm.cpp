@@ -259,4 +259,17 @@ CandidateArm::main(const ReferenceVariant& variant, int cancelFd, Ledger& ledger
     return (m_main[&variant] = std::move(*loaded)).get();
 }
 
+std::vector<std::string> CandidateArm::openings() const
+{
+    std::vector<std::string> found;
+    for (const auto& [variant, loaded] : m_main) {
+        for (std::string& opening : loaded->process->openings()) {
+            if (std::find(found.begin(), found.end(), opening) == found.end()) {
+                found.push_back(std::move(opening));
+            }
+        }
+    }
+    return found;
+}
+
 } // namespace lathe::worker

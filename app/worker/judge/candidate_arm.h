@@ -102,6 +102,8 @@ public:
                                          std::int64_t flags = 0);
     /// The process of that variant that was kept, loaded when there is none.
     Judged<Loaded*> main(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
+    /// What is open between the kept processes and this one, a sentence each; see ArmProcess.
+    [[nodiscard]] std::vector<std::string> openings() const;
     void drop(const ReferenceVariant& variant) { m_main.erase(&variant); }
     void forgetAll() { m_main.clear(); }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lathe::worker {
 
@@ -216,12 +217,14 @@ tl::expected<void, Stop> EvaluationRun::verify()
         return tl::unexpected(
             Stop{Verdict::Refused, "the candidate declines every variant", {}, false, {}});
     }
-    integrity();
+    if (const auto kept = integrity(); !kept) {
+        return kept;
+    }
     m_board->flush();
     return {};
 }
 
-void EvaluationRun::integrity()
+tl::expected<void, Stop> EvaluationRun::integrity()
 {
     const auto& report = m_workshop.sandbox().report();
     auto held = nlohmann::json::array();
@@ -230,9 +233,11 @@ void EvaluationRun::integrity()
             held.push_back(proof.name);
         }
     }
+    const std::vector<std::string> open = m_candidate->openings();
     const nlohmann::json detail{
         {"rung", report.rung},
         {"provenAtStart", std::move(held)},
+        {"open", open},
         {"sharedMemory", m_device->memory->name()},
         {"enforced",
          {"the candidate runs in its own process and sandbox; verdict, clock and expected values "
@@ -245,12 +250,22 @@ void EvaluationRun::integrity()
                       {},
                       "the candidate ran without a sandbox, as the user chose",
                       dumpJson(detail));
+    } else if (!open.empty()) {
+        const Stop stop{
+            Verdict::Rejected,
+            fmt::format("the sandbox does not hold the candidate: {}", fmt::join(open, "; ")),
+            {},
+            false,
+            {}};
+        m_board->fail("integrity", {}, stop.reason, dumpJson(detail), {});
+        return tl::unexpected(stop);
     } else {
         m_board->pass("integrity",
                       {},
                       "process, memory and file system separation held (" + report.rung + ")",
                       dumpJson(detail));
     }
+    return {};
 }
 
 Result<protocol::EvaluateDone> EvaluationRun::stopped(const Stop& stop)

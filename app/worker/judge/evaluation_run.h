@@ -81,7 +81,8 @@ private:
     /// What moving the variant's bytes once takes at the measured bandwidth, in microseconds; 0
     /// when that is unknown.
     double addLimit(const ReferenceVariant& variant, double candidateUs);
-    void integrity();
+    /// The sandbox as it was proven at the start of the worker, and as the kernel says it is now.
+    tl::expected<void, Stop> integrity();
     /// The gate of the same name: what every chosen variant's check finds.
     Result<void> health();
     [[nodiscard]] std::vector<std::string> untimed() const;

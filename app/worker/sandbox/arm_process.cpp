@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 #include "arm_state.h"
+#include "separation.h"
 
 #include <lathe/base/clock.h>
 
@@ -287,6 +288,26 @@ std::vector<UniqueFd> PhaseProcess::processFds()
         }
     }
     return fds;
+}
+
+std::vector<std::string> PhaseProcess::openings()
+{
+    std::vector<std::string> found;
+    if (!m_state->isolated) {
+        return found;
+    }
+    for (const TreeProcess& process : m_state->tree()) {
+        const bool phase = process.innerPid == m_pid;
+        if (phase && m_uid != 0 && process.uid != m_uid) {
+            found.push_back("it runs as user " + std::to_string(process.uid) + " instead of "
+                            + std::to_string(m_uid));
+        }
+        if (phase || (m_uid != 0 && process.uid == m_uid)) {
+            const auto more = lathe::worker::openings(process.pid);
+            found.insert(found.end(), more.begin(), more.end());
+        }
+    }
+    return found;
 }
 
 std::string ArmExit::describe() const

@@ -80,6 +80,7 @@ public:
     std::string takeOutput() override;
     void pause(bool stopped) override;
     [[nodiscard]] std::vector<UniqueFd> processFds() override;
+    [[nodiscard]] std::vector<std::string> openings() override;
 
 private:
     std::shared_ptr<ArmState> m_state;

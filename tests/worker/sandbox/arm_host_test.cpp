@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
+#include "separation.h"
+
 #include <lathe/base/clock.h>
 #include <lathe/base/files.h>
 #include <lathe/process/cancel.h>
@@ -7,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <csignal>
@@ -113,6 +116,26 @@ TEST_F(ArmHostTest, EveryPhaseHasItsOwnUserWithoutPrivileges)
     }
     EXPECT_EQ(uids.size(), 3u);
     EXPECT_FALSE(uids.contains(0));
+}
+
+TEST_F(ArmHostTest, OpeningsAreSeenFromOutside)
+{
+    start();
+    auto phase = fork();
+    EXPECT_EQ(phase->openings(), std::vector<std::string>());
+    // This process is confined by nothing: it shares all of its own namespaces.
+    const auto own = openings(::getpid());
+    const auto says = [&own](const std::string& what) {
+        return std::any_of(own.begin(), own.end(), [&](const std::string& opening) {
+            return opening.find(what) != std::string::npos;
+        });
+    };
+    for (const char* what : {"NoNewPrivs", "pid namespace", "net namespace", "mnt namespace"}) {
+        EXPECT_TRUE(says(what)) << what;
+    }
+    EXPECT_EQ(says("CapEff"), ::geteuid() == 0);
+    phase->kill();
+    EXPECT_EQ(phase->openings(), std::vector<std::string>());
 }
 
 TEST_F(ArmHostTest, NamesEveryWayToEnd)

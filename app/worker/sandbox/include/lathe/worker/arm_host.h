@@ -83,6 +83,9 @@ public:
     /// Descriptors of this phase's process and of what it started and is alive now (pidfd_open), so
     /// that it can be stopped for a moment at the cost of one system call. Takes milliseconds.
     [[nodiscard]] virtual std::vector<UniqueFd> processFds() { return {}; }
+    /// What the kernel says now against this phase and everything it started being confined, a
+    /// sentence each; empty when all of it is, or when the arm runs without a sandbox by choice.
+    [[nodiscard]] virtual std::vector<std::string> openings() { return {}; }
 };
 
 /// One sandbox with its zygote, which has imported torch. Destruction kills the sandbox's pid
