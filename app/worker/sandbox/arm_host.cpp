@@ -22,6 +22,9 @@ using protocol::ArmMessage;
 using protocol::FieldTag;
 
 constexpr int kControlFd = 3;
+// Importing PyTorch 2.11 for CUDA 13 maps 3.0 GiB (VmSize, x86-64); the rest is for what it opens
+// later.
+constexpr std::uint64_t kTorchAddressBytes = 4ull << 30;
 constexpr const char* kArmFolder = "/lathe/bin";
 constexpr const char* kInductorFolder = "/lathe/inductor";
 /// Reference arms of all workers share compile caches, so they share one user id.
@@ -109,6 +112,7 @@ SandboxOptions armOptions(const ArmSettings& settings,
     options.gpu = settings.device.starts_with("cuda");
     options.keepSetuid = true;
     options.memoryBytes = settings.memoryBytes;
+    options.libraryBytes = kTorchAddressBytes;
     // Threads count too: several phases live in one sandbox, each with a pool as large as the
     // machine, and a compiled arm starts a compiler a core.
     options.maxProcesses = std::max(options.maxProcesses, 48 * settings.threads);

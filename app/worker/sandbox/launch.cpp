@@ -116,7 +116,9 @@ void addLimits(std::vector<std::string>& words,
     // CUDA, too, reserves more addresses than any limit allows.
     const bool reservesAddresses = options.gpu || (kSanitizedArms && options.purpose == "arm");
     if (addressLimit && !reservesAddresses) {
-        limit("as", options.memoryBytes);
+        limit("as", options.memoryBytes + options.libraryBytes);
+        // Private writable memory alone, which no library needs much of (setrlimit(2)).
+        limit("data", options.memoryBytes);
     }
     words.emplace_back("--");
 }

@@ -102,6 +102,7 @@ private Q_SLOTS:
     void stripOfBuildFailure();
     void stripExplainsWithDeltas();
     void checklistRefusesWrongAndQuick();
+    void cardSaysTheLimitInWords();
     void pinIsComparedThroughTheBaseline();
     void settingsAreWrittenBehind();
     void fontWithoutTheFeatureStays();
@@ -208,6 +209,22 @@ void TextTest::stripExplainsWithDeltas()
     QCOMPARE(strip.why[0].value, QStringLiteral("−50 %"));
     QCOMPARE(strip.why[1].value, QStringLiteral("3 → 1"));
     QCOMPARE(strip.why.back().value, QStringLiteral("71 %"));
+}
+
+void TextTest::cardSaysTheLimitInWords()
+{
+    auto result = correctResult();
+    // 80 MB at 40 GB/s take 2 ms; half of that rate is reached on one variant.
+    result.done.limitJson =
+        R"({"bytes":80000000,"bytesPerSecond":4e10,"us":2000,"reached":0.5,"variant":"a","variants":[)"
+        R"({"variant":"a","reached":0.5},{"variant":"b","reached":0.25}]})";
+    const auto rows = cardRows(result);
+    const auto row = std::find_if(rows.begin(), rows.end(), [](const CardRow& r) {
+        return r.name == QLatin1String("physical limit");
+    });
+    QVERIFY(row != rows.end());
+    QCOMPARE(row->value,
+             QStringLiteral("50 %: 80 MB moved once at 40 GB/s take 2.00 ms (a 50 %, b 25 %)"));
 }
 
 void TextTest::checklistRefusesWrongAndQuick()

@@ -35,6 +35,9 @@ struct SandboxOptions
     bool gpu = false;        ///< bind the needed /dev/nvidia*
     bool keepSetuid = false; ///< the zygote: may change its children's uid
     std::uint64_t memoryBytes = 16ull << 30;
+    /// Addresses that the program's own libraries take, in bytes: added where memory is limited by
+    /// address space, which counts what is only mapped.
+    std::uint64_t libraryBytes = 0;
     std::uint64_t tmpBytes = 512ull << 20;
     std::uint64_t fileBytes = 1ull << 30;
     int maxProcesses = 256;
