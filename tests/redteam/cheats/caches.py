@@ -84,8 +84,8 @@ CASES = [
             self.known[key] = (seen + 1, answer)
             return answer
          """, init="self.known = {}"), ("wrong", "rejected"), ("exchanged", "less work", "remembered", "earlier"),
-         "re-verification: the contents of the timed inputs are exchanged in place, and as many calls as a sample has "
-         "must give the new result", until="bench", tier="full",
+         "re-verification: the contents of the timed inputs are exchanged in place, and two more calls must give the "
+         "new result", until="bench", tier="full",
          twin=python("matmul_timed", """
             key = (a.data_ptr(), b.data_ptr())
             self.known[key] = self.known.get(key, 0) + 1
