@@ -45,15 +45,24 @@ QString limitText(const std::string& text)
     if (!parsed || !parsed->is_object()) {
         return {};
     }
-    QString words = QStringLiteral("%1 %: %2 MB moved once at %3 GB/s take %4")
-                        .arg(numberOr(*parsed, "reached", 0) * 100, 0, 'f', 0)
-                        .arg(numberOr(*parsed, "bytes", 0) / 1e6, 0, 'g', 3)
-                        .arg(numberOr(*parsed, "bytesPerSecond", 0) / 1e9, 0, 'g', 3)
-                        .arg(timeText(numberOr(*parsed, "us", 0)));
+    const auto plain = [](double value) {
+        return QString::number(value, 'f', value < 10 ? 2 : value < 100 ? 1 : 0);
+    };
+    QString words = QStringLiteral("%1 MB moved once at %2 GB/s take %3")
+                        .arg(plain(numberOr(*parsed, "bytes", 0) / 1e6),
+                             plain(numberOr(*parsed, "bytesPerSecond", 0) / 1e9),
+                             timeText(numberOr(*parsed, "us", 0)));
+    if (const double reached = numberOr(*parsed, "reached", -1); reached >= 0) {
+        words.prepend(QStringLiteral("%1 %: ").arg(reached * 100, 0, 'f', 0));
+    }
     QStringList shares;
     for (const auto& variant : parsed->value("variants", nlohmann::json::array())) {
+        if (numberOr(variant, "reached", -1) < 0 || !variant.contains("variant")
+            || !variant["variant"].is_string()) {
+            continue;
+        }
         shares.append(QStringLiteral("%1 %2 %")
-                          .arg(qs(variant.value("variant", std::string())))
+                          .arg(qs(variant["variant"].get<std::string>()))
                           .arg(numberOr(variant, "reached", 0) * 100, 0, 'f', 0));
     }
     if (shares.size() > 1) {

@@ -15,7 +15,7 @@ struct LaunchPlan
     std::filesystem::path bwrap;
     bool root = false;         ///< no user namespace, ids inside are real
     unsigned uid = 0;          ///< of compilers and tools, when root
-    bool addressLimit = false; ///< no memory control group: RLIMIT_AS instead
+    bool addressLimit = false; ///< no memory control group: RLIMIT_AS and RLIMIT_DATA
 };
 
 /// bwrap's command line: allow-list of mounts, namespaces, limits, environment, user id, then the

@@ -224,7 +224,14 @@ void TextTest::cardSaysTheLimitInWords()
     });
     QVERIFY(row != rows.end());
     QCOMPARE(row->value,
-             QStringLiteral("50 %: 80 MB moved once at 40 GB/s take 2.00 ms (a 50 %, b 25 %)"));
+             QStringLiteral("50 %: 80.0 MB moved once at 40.0 GB/s take 2.00 ms (a 50 %, b 25 %)"));
+    // A GPU's numbers stay plain; what was not measured is not "0 %"; foreign members do no harm.
+    result.done.limitJson =
+        R"({"bytes":2400000000,"bytesPerSecond":4.8e12,"us":500,"variants":["a",{"variant":7,"reached":0.5}]})";
+    const auto large = cardRows(result);
+    QVERIFY(std::any_of(large.begin(), large.end(), [](const CardRow& r) {
+        return r.value == QStringLiteral("2400 MB moved once at 4800 GB/s take 500 µs");
+    }));
 }
 
 void TextTest::checklistRefusesWrongAndQuick()
