@@ -49,7 +49,7 @@ int runAccept(const CandidateOptions& options)
     auto row = (*host)->findCandidate(options.candidate);
     if (!row)
         return reportError(row.error(), Phase::Input, options.json);
-    bool provisional = false;
+    std::string provisional;
     nlohmann::ordered_json document = {{"schema", "lathe.accept/1"},
                                        {"candidate", row->id.text()},
                                        {"withdrawn", options.withdraw}};
@@ -66,13 +66,14 @@ int runAccept(const CandidateOptions& options)
             });
         if (!record) // refused with the reason: the candidate is not what accepting needs
             return reportError(record.error(), Phase::Candidate, options.json);
-        provisional = record->provisional;
+        provisional = record->because;
         document["record"] = {{"id", record->id},
                               {"evaluation", record->evaluation.text()},
                               {"who", record->who},
                               {"when", record->when},
                               {"note", record->note},
                               {"provisional", record->provisional},
+                              {"because", record->because},
                               {"publicKey", record->publicKey},
                               {"signature", record->signature}};
     }
@@ -80,10 +81,9 @@ int runAccept(const CandidateOptions& options)
         Terminal::line(dumpJson(document, 2));
         return kCorrect;
     }
-    if (provisional)
-        Terminal::line("provisional: the full tier measured it; \"lathe eval TASK "
-                       + options.candidate
-                       + " --tier accept\" and accept it again to make it final");
+    if (!provisional.empty())
+        Terminal::line("provisional, " + provisional + " (\"lathe eval TASK " + options.candidate
+                       + " --tier accept\") and accept it again to make it final");
     Terminal::line(options.withdraw ? "acceptance withdrawn"
                                     : "accepted and signed; \"lathe accept " + options.candidate
                                           + " --withdraw\" takes it back");

@@ -181,6 +181,24 @@ bool EvaluationResult::provisional() const
     return tier != protocol::Tier::Accept || !done.untimed.empty();
 }
 
+std::string EvaluationResult::provisionalBecause() const
+{
+    if (tier != protocol::Tier::Accept) {
+        return std::string("the ") + protocol::toString(tier)
+               + " tier measured it: run the accept tier";
+    }
+    if (done.untimed.empty()) {
+        return {};
+    }
+    std::string names;
+    for (const std::string& name : done.untimed) {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return "not timed: " + names
+           + " (not chosen, declined by the candidate, or no time was left): run the accept tier "
+             "over all variants with a candidate that supports them";
+}
+
 int EvaluationResult::reward() const
 {
     double eager = 0; // an arm that was not measured was not beaten

@@ -13,9 +13,10 @@ namespace {
 using protocol::Tier;
 using protocol::Verdict;
 
-/// The evaluation that an accept names: the newest accept-tier one, else the newest full one;
-/// newest first in rows.
-Result<Store::KeptEvaluation> acceptable(const std::vector<Store::KeptEvaluation>& rows)
+/// The evaluations that an accept may name, best first: the accept tier before the full one, in each
+/// the newest first.
+Result<std::vector<Store::KeptEvaluation>>
+acceptable(const std::vector<Store::KeptEvaluation>& rows)
 {
     if (rows.empty()) {
         return fail(ErrorCode::Refused,
@@ -28,12 +29,16 @@ Result<Store::KeptEvaluation> acceptable(const std::vector<Store::KeptEvaluation
                     "the candidate's latest evaluation is " + verdict
                         + "; only a correct one can be accepted");
     }
+    std::vector<Store::KeptEvaluation> found;
     for (const Tier tier : {Tier::Accept, Tier::Full}) {
         for (const auto& row : rows) {
             if (row.tier == tier && row.verdict == Verdict::Correct && row.measured) {
-                return row;
+                found.push_back(row);
             }
         }
+    }
+    if (!found.empty()) {
+        return found;
     }
     return fail(ErrorCode::Refused,
                 "the candidate was only checked quickly or not measured; run the full or accept "
@@ -61,13 +66,26 @@ Result<AcceptRecord> Store::accept(const CandidateId& candidate,
     if (!rows) {
         return tl::unexpected(rows.error());
     }
-    const auto kept = acceptable(*rows);
-    if (!kept) {
-        return tl::unexpected(kept.error());
+    const auto choices = acceptable(*rows);
+    if (!choices) {
+        return tl::unexpected(choices.error());
     }
-    const auto evaluation = loadEvaluation(*kept);
-    if (!evaluation) {
-        return tl::unexpected(evaluation.error());
+    // A later run over a part of the variants does not take the place of a complete one.
+    const KeptEvaluation* kept = nullptr;
+    Result<evaluation::EvaluationResult> evaluation;
+    for (const KeptEvaluation& choice : *choices) {
+        auto loaded = loadEvaluation(choice);
+        if (!loaded) {
+            return tl::unexpected(loaded.error());
+        }
+        const bool final = !loaded->provisional();
+        if (kept == nullptr || final) {
+            kept = &choice;
+            evaluation = std::move(loaded);
+        }
+        if (final || choice.tier != Tier::Accept) {
+            break;
+        }
     }
     const std::string id = newUuidV7();
     const nlohmann::json record = {{"schema", "lathe.accept/1"},
@@ -80,6 +98,7 @@ Result<AcceptRecord> Store::accept(const CandidateId& candidate,
                                    {"taskHash", kept->taskHash},
                                    {"tier", protocol::toString(kept->tier)},
                                    {"provisional", evaluation->provisional()},
+                                   {"because", evaluation->provisionalBecause()},
                                    {"who", who},
                                    {"when", utcNow()},
                                    {"note", note}};
@@ -159,6 +178,7 @@ std::optional<AcceptRecord> Store::acceptFrom(SQLite::Statement& query)
     record.when = stringOr(*json, "when");
     record.note = stringOr(*json, "note");
     record.provisional = boolOr(*json, "provisional", false);
+    record.because = stringOr(*json, "because");
     const std::string documentHash = stringOr(*json, "documentHash");
     record.signatureValid = verifySignature(text, {record.publicKey, record.signature})
                             && stringOr(*json, "id") == record.id

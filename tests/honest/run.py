@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Honest kernels through every correctness gate: not one may be refused.
 
-run.py LATHE_WORKER [--seeds N] [--slow] [--tier quick|full] [PART OF A NAME...]
+run.py LATHE_WORKER [--seeds N] [--slow] [--bench] [--tier quick|full] [PART OF A NAME...]
 
 Every seed is a variant of the task with weights and inputs of its own. --slow adds kernels that run a compiler when
-they are loaded."""
+they are loaded. --bench times them as well, so that the gates of the timing have their say."""
 import argparse
 import pathlib
 import sys
@@ -50,7 +50,7 @@ def run_group(worker, members, kernels, options):
     source, (fmt, files), variants = batch.combine(kernels, options.seeds)
     request = worker.start(source, files, fmt, variants=variants, tier=options.tier, against=["eager"],
                            only=[v["name"] for v in variants], flags=FLAGS.get(kernels[0][0], ()),
-                           task={**LIMITS, **members})
+                           until="bench" if options.bench else "verify", task={**LIMITS, **members})
     return worker.wait(request, 3600)
 
 
@@ -60,8 +60,9 @@ def main():
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--bench", action="store_true")
     parser.add_argument("--tier", default="full")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     wanted = [kernel for kernel in KERNELS if (options.slow or not kernel[3])
               and (not options.parts or any(part in kernel[0] for part in options.parts))]
     worker = protocol_client.Worker([options.worker, "serve"])

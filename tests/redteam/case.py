@@ -42,6 +42,7 @@ import torch.nn as nn
 SHAPES = {
     "matmul": ("", "", "a, b"),
     "matmul_timed": ("", "", "a, b"),
+    "matmul_heavy": ("", "", "a, b"),
     "rmsnorm": ("hidden", "self.weight = nn.Parameter(torch.empty(hidden))", "x"),
     "linear": ("features, outputs", "self.linear = nn.Linear(features, outputs)", "x"),
     "linear_frozen": ("features, outputs", "self.linear = nn.Linear(features, outputs)", "x"),

@@ -25,6 +25,7 @@ BIG = {"rows": "640", "inner": "640", "columns": "640"}
 TASKS = {
     "matmul": ("matmul", {}, {}),
     "matmul_timed": ("matmul", {}, BIG),
+    "matmul_heavy": ("matmul", {}, {"rows": "1024", "inner": "1024", "columns": "1024"}),
     "no_libraries": ("matmul", {"libraries": ["none"]}, {}),
     "rmsnorm": ("rmsnorm", {}, {}),
     "linear": ("linear", {"weights": "mutable"}, {}),

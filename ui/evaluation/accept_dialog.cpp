@@ -73,8 +73,8 @@ AcceptDialog::AcceptDialog(const Theme& theme,
             QStringLiteral("%1Signed by %2 with this installation's key: it proves that this "
                            "installation measured this, nothing more. It can be withdrawn.")
                 .arg(provisional
-                         ? QStringLiteral("Provisional, because not every variant went through the "
-                                          "accept tier; Shift+F5 runs it. ")
+                         ? QStringLiteral("Provisional, %1. Shift+F5 runs it. ")
+                               .arg(qs(result->provisionalBecause()))
                          : QString(),
                      signer));
     }

@@ -130,10 +130,21 @@ std::vector<CheckRow> acceptChecklist(const EvaluationResult& result, bool& canA
             : bad(QStringLiteral("verdict"), verdict + QStringLiteral(": ") + qs(result.reason)));
     const QString tier = QString::fromLatin1(protocol::toString(result.tier));
     rows.push_back(
-        result.tier == protocol::Tier::Accept ? good(QStringLiteral("tier"), tier)
+        result.tier == protocol::Tier::Accept
+            ? (result.provisional()
+                   ? warn(QStringLiteral("tier"), tier + QStringLiteral(": accepted as provisional"))
+                   : good(QStringLiteral("tier"), tier))
         : result.tier == protocol::Tier::Full
             ? warn(QStringLiteral("tier"), tier + QStringLiteral(": accepted as provisional"))
             : bad(QStringLiteral("tier"), tier + QStringLiteral(": run the full tier first (F5)")));
+    if (!result.done.untimed.empty()) {
+        QStringList names;
+        for (const auto& name : result.done.untimed) {
+            names.append(qs(name));
+        }
+        rows.push_back(warn(QStringLiteral("variants"),
+                            QStringLiteral("not timed: ") + names.join(QStringLiteral(", "))));
+    }
     rows.push_back(gatesRow(result));
     rows.push_back(floorRow(result));
     rows.push_back(result.warnings.empty()

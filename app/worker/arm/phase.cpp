@@ -200,6 +200,10 @@ Outcome<Reply> Phase::makeInputs(const ArmReader& request)
 
 Outcome<Reply> Phase::bindInputs(const ArmReader& request, std::vector<UniqueFd> fds)
 {
+    if (request.integer(FieldTag::Int2) == protocol::kReleaseSet) {
+        m_host.releaseInputs(request.integer(FieldTag::Int));
+        return ok();
+    }
     auto infos = request.tensors(FieldTag::Tensors);
     auto values = request.values(FieldTag::Values);
     auto mutableIndexes = request.integers(FieldTag::Ints);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -29,6 +30,8 @@ const std::string kGate = "attested";
 // Single calls with the judge's copies between them jitter by tens of microseconds, and the first
 // call after a pause also wakes threads up. Less than this is not told from that.
 constexpr double kSlackUs = 300;
+/// Of a chain, whose calls follow one another: the best of several trials.
+constexpr double kChainSlackUs = 100;
 constexpr double kMemoRatio = 1.5;
 constexpr double kLateShare = 0.3;
 /// Data that the judge has just written comes from memory or from another core's cache, and a
@@ -44,11 +47,13 @@ public:
     Attestation(ReferenceVariant& variant,
                 CandidateArm::Loaded& candidate,
                 MovingInputs& moving,
+                Verification& verification,
                 int cancelFd,
                 Ledger& ledger)
         : m_variant(variant)
         , m_candidate(candidate)
         , m_moving(moving)
+        , m_verification(verification)
         , m_cancelFd(cancelFd)
         , m_ledger(ledger)
         , m_random(secretSeed())
@@ -59,8 +64,8 @@ public:
     /// so the fastest calls are compared, and one slow moment accuses nobody.
     tl::expected<AttestedTime, GateStop> run(int trials)
     {
-        for (int warmUp = 0; warmUp < 2; ++warmUp) {
-            if (auto trial = once(warmUp == 0); !trial) {
+        for (const Kind warmUp : {Kind::Varied, Kind::Repeat}) {
+            if (auto trial = once(warmUp); !trial) {
                 return tl::unexpected(trial.error());
             }
         }
@@ -77,6 +82,7 @@ public:
             out.repeatUs = *std::min_element(m_repeat.begin(), m_repeat.end());
             out.lateUs = std::max(0.0, stats::median(m_late));
             out.timeUs = out.freshUs + out.lateUs;
+            out.givenUp = m_givenUp;
             if (out.against().empty() || round == kPauses.size()) {
                 return out;
             }
@@ -84,36 +90,47 @@ public:
         }
     }
 
-    /// A chain of calls, each on inputs of its own that were never there before; the last one's
-    /// outputs are compared in every trial. Microseconds a call: the least of the trials, because
-    /// what else happens on the machine only ever adds. Trials go on while they exceed `enoughUs`,
-    /// with longer pauses, so that one slow moment of the machine accuses nobody.
-    tl::expected<double, GateStop>
-    chain(Verification& verification, std::size_t calls, double enoughUs)
+    /// Chains of calls, each call on contents that were never there before, the last one's drawn
+    /// for this trial alone and its outputs compared. Length and order of the memory are drawn as
+    /// well: no call can know that it is not the compared one. `time` takes the trial that says
+    /// most for the candidate, because what else happens on the machine only ever adds. Trials go
+    /// on while all speak against it, with longer pauses.
+    tl::expected<void, GateStop> chain(AttestedTime& time)
     {
-        constexpr int kLeastTrials = 3;
-        std::vector<std::int64_t> ids;
-        for (std::size_t i = 0; i < calls; ++i) {
-            ids.push_back(MovingInputs::kChain + static_cast<std::int64_t>(i));
-        }
-        double least = std::numeric_limits<double>::infinity();
+        double best = std::numeric_limits<double>::infinity();
         for (std::size_t round = 0; round <= kPauses.size(); ++round) {
-            for (int trial = 0; trial < kLeastTrials; ++trial) {
-                const auto took = chainOnce(verification, ids);
+            for (const std::size_t length : chainLengths(m_candidate.chain.size())) {
+                const auto took = chainOnce(length);
                 if (!took) {
-                    return took;
+                    return tl::unexpected(took.error());
                 }
-                least = std::min(least, *took);
+                if (!m_givenUp.empty()) {
+                    time.givenUp = m_givenUp;
+                    return {};
+                }
+                const auto calls = static_cast<double>(length);
+                if (2 * length > m_candidate.chain.size() && (*took - kChainSlackUs) / calls < best) {
+                    best = (*took - kChainSlackUs) / calls;
+                    time.chainUs = *took / calls;
+                    time.chainCalls = static_cast<int>(length);
+                }
             }
-            if (least <= enoughUs || round == kPauses.size()) {
+            if (time.chainUs <= time.chainMostUs() || round == kPauses.size()) {
                 break;
             }
             std::this_thread::sleep_for(kPauses[round]);
         }
-        return least;
+        return {};
     }
 
 private:
+    enum class Kind {
+        Repeat,      ///< the contents of earlier calls
+        RepeatRight, ///< the same, and the outputs are compared
+        Varied,      ///< of one element of every tensor nobody knows
+        Unseen       ///< drawn for this call, and the outputs are compared
+    };
+
     static ArmWriter timeRequest(const std::vector<std::int64_t>& ids, std::int64_t calls)
     {
         return std::move(ArmWriter(ArmMessage::Time)
@@ -121,66 +138,139 @@ private:
                              .integer(FieldTag::Int, calls));
     }
 
-    tl::expected<double, GateStop> chainOnce(Verification& verification,
-                                             const std::vector<std::int64_t>& ids)
+    /// Long ones (over half of `most`) are timed, short ones are only compared.
+    std::vector<std::size_t> chainLengths(std::size_t most)
     {
+        constexpr int kLong = 3;
+        constexpr int kShort = 2;
+        const std::size_t half = most / 2;
+        std::vector<std::size_t> lengths;
+        for (int i = 0; i < kLong; ++i) {
+            lengths.push_back(std::uniform_int_distribution(half + 1, most)(m_random));
+        }
+        for (int i = 0; i < kShort && half > 0; ++i) {
+            lengths.push_back(std::uniform_int_distribution(std::size_t{1}, half)(m_random));
+        }
+        std::shuffle(lengths.begin(), lengths.end(), m_random);
+        return lengths;
+    }
+
+    /// A set that no process has had; null when there is none to be had, which ends what needs it.
+    tl::expected<const InputSet*, GateStop> unseen()
+    {
+        if (!m_givenUp.empty()) {
+            return nullptr;
+        }
+        // The reference stands still while candidates are timed.
+        ArmHost& host = *m_variant.context().host;
+        host.pause(false);
+        const auto drawn = m_variant.drawFresh(
+            std::uniform_int_distribution(std::int64_t{0}, std::int64_t{1})(m_random),
+            m_cancelFd,
+            m_ledger);
+        host.pause(true);
+        if (!drawn && drawn.error().code == ErrorCode::Cancelled) {
+            return tl::unexpected(machineError(kGate, drawn.error()));
+        }
+        if (!drawn) {
+            m_givenUp = "no further inputs could be drawn: " + drawn.error().message;
+            return nullptr;
+        }
+        return *drawn;
+    }
+
+    /// Microseconds of all calls together.
+    tl::expected<double, GateStop> chainOnce(std::size_t length)
+    {
+        const auto last = unseen();
+        if (!last) {
+            return tl::unexpected(last.error());
+        }
+        if (*last == nullptr) {
+            return 0;
+        }
         const Stopwatch watch(m_ledger.samplingSeconds);
-        if (auto shown = showChain(); !shown) {
-            return tl::unexpected(shown.error());
+        const auto ids = showChain(length, **last);
+        if (!ids) {
+            return tl::unexpected(ids.error());
         }
         // Led in as a sample is: threads are awake, and nothing paused between.
-        const auto calls = static_cast<std::int64_t>(ids.size());
         const auto led = ask(timeRequest({MovingInputs::kId}, 1), {}, ArmMessage::Timed);
-        const auto took = led ? ask(timeRequest(ids, calls), {}, ArmMessage::Timed) : led;
+        const auto took =
+            led ? ask(timeRequest(*ids, static_cast<std::int64_t>(length)), {}, ArmMessage::Timed)
+                : led;
         if (!took) {
             return took;
         }
-        if (auto right = verification.checkHeld(m_variant.sets()[ReferenceVariant::kUnseenSet],
-                                                kGate,
-                                                " of the last of several calls on fresh inputs");
+        if (auto right = m_verification.checkHeld(
+                **last, kGate, " of the last of several calls on fresh inputs");
             !right) {
             return tl::unexpected(right.error());
         }
-        return *took / static_cast<double>(calls);
+        return took;
     }
 
-    /// Fresh contents everywhere; those of the last call have a known result.
-    tl::expected<void, GateStop> showChain()
+    /// The sets to call in turn, with fresh contents everywhere; those of the last are `last`.
+    tl::expected<std::vector<std::int64_t>, GateStop> showChain(std::size_t length,
+                                                               const InputSet& last)
     {
         const auto& sets = m_variant.sets();
-        for (std::size_t i = 0; i < m_candidate.chain.size(); ++i) {
-            const bool last = i + 1 == m_candidate.chain.size();
-            const auto shown =
-                last ? m_candidate.chain[i]->show(sets[ReferenceVariant::kUnseenSet])
-                     : m_candidate.chain[i]->showVaried(sets[i % 2], sets[1 - i % 2], m_random);
+        std::vector<std::size_t> order(m_candidate.chain.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::shuffle(order.begin(), order.end(), m_random);
+        std::vector<std::int64_t> ids;
+        for (std::size_t i = 0; i < length; ++i) {
+            MovingInputs& inputs = *m_candidate.chain[order[i]];
+            const std::size_t base = m_random() % 2;
+            const auto shown = i + 1 == length
+                                   ? inputs.show(last)
+                                   : inputs.showVaried(sets[base], sets[1 - base], m_random);
             if (!shown) {
                 return tl::unexpected(machineError(kGate, shown.error()));
             }
+            ids.push_back(inputs.id());
         }
-        return {};
+        return ids;
     }
 
     tl::expected<void, GateStop> someCalls(int trials)
     {
-        std::vector<bool> order(static_cast<std::size_t>(2 * trials), false);
-        std::fill(order.begin(), order.begin() + trials, true);
+        const auto drawn = unseen();
+        if (!drawn) {
+            return tl::unexpected(drawn.error());
+        }
+        m_unseen = *drawn;
+        std::vector<Kind> order(static_cast<std::size_t>(2 * trials), Kind::Repeat);
+        std::fill(order.begin(), order.begin() + trials, Kind::Varied);
+        order.front() = m_unseen != nullptr ? Kind::Unseen : Kind::Varied;
+        order.back() = Kind::RepeatRight;
         std::shuffle(order.begin(), order.end(), m_random);
-        for (const bool fresh : order) {
-            if (auto trial = once(fresh); !trial) {
+        for (const Kind kind : order) {
+            if (auto trial = once(kind); !trial) {
                 return trial;
             }
         }
         return {};
     }
 
-    tl::expected<void, GateStop> once(bool fresh)
+    /// The judge writes all of the memory in every kind, so that caches are as cold in all.
+    Result<void> show(Kind kind)
+    {
+        const auto& sets = m_variant.sets();
+        switch (kind) {
+        case Kind::Varied:
+            return m_moving.showVaried(sets[0], sets[1], m_random);
+        case Kind::Unseen:
+            return m_moving.show(*m_unseen);
+        default:
+            return m_moving.show(sets[0]);
+        }
+    }
+
+    tl::expected<void, GateStop> once(Kind kind)
     {
         const Stopwatch watch(m_ledger.samplingSeconds);
-        const auto& sets = m_variant.sets();
-        // The judge writes all of the memory either way, so that caches are as cold in both.
-        const auto shown =
-            fresh ? m_moving.showVaried(sets[0], sets[1], m_random) : m_moving.show(sets[0]);
-        if (!shown) {
+        if (auto shown = show(kind); !shown) {
             return tl::unexpected(machineError(kGate, shown.error()));
         }
         const auto called = ask(timeRequest({MovingInputs::kId}, 1), {}, ArmMessage::Timed);
@@ -202,9 +292,17 @@ private:
         if (!second) {
             return tl::unexpected(second.error());
         }
+        const bool fresh = kind == Kind::Varied || kind == Kind::Unseen;
         (fresh ? m_fresh : m_repeat).push_back(*called);
         if (fresh) {
             m_late.push_back(*first - *second);
+        }
+        if (kind == Kind::Unseen) {
+            return m_verification.checkHeld(*m_unseen, kGate, " of a call on fresh inputs");
+        }
+        if (kind == Kind::RepeatRight) {
+            return m_verification.checkHeld(
+                m_variant.sets().front(), kGate, " of a call on earlier inputs");
         }
         return {};
     }
@@ -237,9 +335,12 @@ private:
     ReferenceVariant& m_variant;
     CandidateArm::Loaded& m_candidate;
     MovingInputs& m_moving;
+    Verification& m_verification;
     int m_cancelFd;
     Ledger& m_ledger;
     std::mt19937_64 m_random;
+    const InputSet* m_unseen = nullptr;
+    std::string m_givenUp;
     std::vector<double> m_fresh;
     std::vector<double> m_repeat;
     std::vector<double> m_late;
@@ -249,7 +350,7 @@ private:
 
 double AttestedTime::chainMostUs() const
 {
-    return kMemoRatio * headlineUs + kColdCopies * coldUs + kSlackUs / std::max(chainCalls, 1);
+    return kMemoRatio * headlineUs + kColdCopies * coldUs + kChainSlackUs / std::max(chainCalls, 1);
 }
 
 std::string AttestedTime::against() const
@@ -282,22 +383,36 @@ std::string AttestedTime::against() const
 
 namespace {
 
-/// As many inputs as make the slack small beside what is measured, and as fit.
+/// As many inputs as make the slack small beside what is measured, and as fit; 0: too few.
 std::size_t chainLength(std::uint64_t inputBytes, double headlineUs)
 {
-    constexpr double kMostCalls = 16;
-    constexpr double kLeastCalls = 2;
+    constexpr double kMostCalls = 32; // each input of each is a mapping and two descriptors
+    constexpr double kLeastCalls = 3; // with fewer, a call could know that it is not the last
     constexpr double kMostBytes = 256.0 * (1 << 20);
-    constexpr double kMostBytesOfTwo = 1024.0 * (1 << 20);
+    constexpr double kMostBytesOfLeast = 1024.0 * (1 << 20);
     constexpr double kSlackShare = 0.02;
     const auto bytes = static_cast<double>(inputBytes);
-    if (kLeastCalls * bytes > kMostBytesOfTwo) {
+    if (kLeastCalls * bytes > kMostBytesOfLeast) {
         return 0;
     }
-    const double wanted = kSlackUs / (kSlackShare * std::max(headlineUs, 1.0));
+    const double wanted = kChainSlackUs / (kSlackShare * std::max(headlineUs, 1.0));
     const double fit = kMostBytes / std::max(bytes, 1.0);
     return static_cast<std::size_t>(std::clamp(std::min(wanted, fit), kLeastCalls, kMostCalls));
 }
+
+/// Takes back what the attestation made, however it ends.
+struct Temporary
+{
+    ReferenceVariant& variant;
+    CandidateArm::Loaded& candidate;
+    int cancelFd;
+    Ledger& ledger;
+    ~Temporary()
+    {
+        candidate.endChain(cancelFd, ledger);
+        variant.endFresh();
+    }
+};
 
 } // namespace
 
@@ -318,9 +433,10 @@ tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& var
     if (*moving == nullptr) {
         return std::optional<AttestedTime>();
     }
+    const Temporary temporary{variant, candidate, cancelFd, ledger};
     const double affordable = kCapUs / std::max(2 * headline.us, 1.0);
     const int trials = static_cast<int>(std::clamp(affordable, kLeastTrials, kMostTrials));
-    Attestation attestation(variant, candidate, **moving, cancelFd, ledger);
+    Attestation attestation(variant, candidate, **moving, verification, cancelFd, ledger);
     auto time = attestation.run(trials);
     if (!time) {
         return tl::unexpected(time.error());
@@ -328,23 +444,23 @@ tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& var
     time->headlineUs = headline.us;
     time->coldUs = headline.coldUs;
     // Inputs that a call changes would have to be restored between the calls of a chain.
-    const bool chained = variant.context().task.mutates.empty();
+    const protocol::TaskSpec& task = variant.context().task;
+    const bool chained = task.mutates.empty() && !carriesState(task) && time->givenUp.empty();
     std::uint64_t inputBytes = 0;
     for (const auto& info : variant.sets()[0].infos) {
         inputBytes += info.bytes();
     }
     const std::size_t calls = chained ? chainLength(inputBytes, headline.us) : 0;
     if (calls > 0) {
-        if (auto bound = candidate.chainInputs(variant, calls, cancelFd, ledger); !bound) {
+        const auto bound = candidate.chainInputs(variant, calls, cancelFd, ledger);
+        if (!bound && !outOfMemory(bound.error())) {
             return tl::unexpected(GateStop{kGate, bound.error(), "{}"});
         }
-        time->chainCalls = static_cast<int>(calls);
-        auto chain = attestation.chain(verification, candidate.chain.size(), time->chainMostUs());
-        candidate.chain.clear();
-        if (!chain) {
-            return tl::unexpected(chain.error());
+        if (!bound) {
+            time->givenUp = "no chain of calls on fresh inputs: " + bound.error().reason;
+        } else if (auto done = attestation.chain(*time); !done) {
+            return tl::unexpected(done.error());
         }
-        time->chainUs = *chain;
     }
     return std::optional<AttestedTime>(*time);
 }

@@ -18,11 +18,13 @@ struct AttestedTime
     double repeatUs = 0; ///< the fastest call on contents of earlier calls
     double lateUs = 0;   ///< median of what copying the outputs out took longer than a second copy
     double timeUs = 0;   ///< freshUs + lateUs: from the question to the outputs
-    int chainCalls = 0;  ///< 0: no chain
-    double chainUs =
-        0; ///< a call of a chain over as many inputs, each of them fresh; the least of the trials
+    int chainCalls = 0;  ///< of the trial that chainUs is from; 0: no chain
+    /// A call of a chain, each of them on fresh contents, in the trial that says most for the
+    /// candidate.
+    double chainUs = 0;
     double headlineUs = 0;
-    double coldUs = 0; ///< what a call may take longer because its data comes from memory
+    double coldUs = 0;   ///< what a call may take longer because its data comes from memory
+    std::string givenUp; ///< why a part was not measured; empty when all was
     /// What a call of the chain may take when the timed calls did all of their work.
     [[nodiscard]] double chainMostUs() const;
     /// Why this speaks against the headline; empty when it does not.
@@ -37,8 +39,9 @@ struct Headline
     double coldUs = 0;
 };
 
-/// Measures one loaded candidate whose arm alone runs; `verification` compares what the chain
-/// leaves. Nothing where the inputs cannot be exchanged in place.
+/// Measures one loaded candidate whose arm alone runs: the reference's sandbox is stopped, and is
+/// again when this returns; `verification` compares the outputs of
+/// calls on contents that are drawn for them, alone and at the end of chains. Nothing where the inputs cannot be exchanged in place.
 tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& variant,
                                                            CandidateArm::Loaded& candidate,
                                                            Verification& verification,

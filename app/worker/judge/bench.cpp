@@ -109,6 +109,7 @@ private:
                 return {};
             }
             const TimingFailure& failure = samples.error();
+            m_out.started += startedBy(failure.started);
             if (failure.error.code == ErrorCode::Cancelled) {
                 drain(m_arms[failure.arm]);
             }
@@ -160,13 +161,27 @@ private:
             + static_cast<std::ptrdiff_t>(failure.arm)); // never the first: twinOf stays right
     }
 
+    /// Processes that the candidate's code has started: its own and its twin's.
+    [[nodiscard]] std::size_t startedBy(const std::vector<std::size_t>& started) const
+    {
+        std::size_t sum = 0;
+        for (std::size_t arm = 0; arm < started.size(); ++arm) {
+            const bool candidates = m_arms[arm].process == m_given.candidate
+                                    || m_arms[arm].process == m_given.twin;
+            sum += m_given.candidate != nullptr && candidates ? started[arm] : 0;
+        }
+        return sum;
+    }
+
     void report(const TimingPlan& plan, TimingSamples& samples)
     {
         const std::string& variant = m_given.reference->name();
         const std::string protocol = plan.cold ? "cold" : "warm";
         m_out.lastSet = samples.lastSet[0];
-        m_out.calls = samples.calls[0];
-        m_out.started += samples.started[0];
+        if (!plan.cold) {
+            m_out.calls = samples.calls[0]; // a cold sample is one call
+        }
+        m_out.started += startedBy(samples.started);
         double margin = kMargin;
         for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
             const auto row = timingRow(

@@ -45,8 +45,8 @@ struct BenchOutcome
 {
     std::optional<double> aaFloorPercent;
     std::int64_t lastSet = 0; ///< of the candidate's last timed call
-    std::size_t started = 0;  ///< processes that the candidate started while it was timed
-    int calls = 1;            ///< of the candidate in its last sample
+    std::size_t started = 0;  ///< processes that candidate and twin started while they were timed
+    int calls = 1;            ///< of the candidate in its warm samples
     double candidateUs = 0;   ///< warm median; eager's when there is no candidate
 };
 

@@ -10,6 +10,7 @@
 namespace lathe::worker {
 
 using protocol::ArmMessage;
+using protocol::ArmWriter;
 using protocol::FieldTag;
 
 Result<std::unique_ptr<CandidateArm>> CandidateArm::start(const Sandbox& sandbox,
@@ -128,8 +129,8 @@ CandidateArm::Loaded::bindMoving(const ReferenceVariant& variant,
     const Stopwatch watch(ledger.armSeconds);
     auto made = MovingInputs::make(*variant.context().memory, like, id);
     if (!made) {
-        return tl::unexpected(
-            Stop{protocol::Verdict::Refused, made.error().message, {}, false, made.error()});
+        Stop stop{protocol::Verdict::Refused, made.error().message, {}, false, made.error()};
+        return tl::unexpected(std::move(stop));
     }
     const auto reply = process->call((*made)->bindRequest(variant.context().task.mutates),
                                      (*made)->fds(),
@@ -174,6 +175,10 @@ CandidateArm::Loaded::timedInputs(const ReferenceVariant& variant, int cancelFd,
                                MovingInputs::kTimed + set,
                                cancelFd,
                                ledger);
+        if (!made && outOfMemory(made.error())) {
+            timed.clear();
+            return {};
+        }
         if (!made) {
             return tl::unexpected(made.error());
         }
@@ -199,6 +204,20 @@ Judged<void> CandidateArm::Loaded::chainInputs(const ReferenceVariant& variant,
         chain.push_back(std::move(*made));
     }
     return {};
+}
+
+void CandidateArm::Loaded::endChain(int cancelFd, Ledger& ledger)
+{
+    constexpr double kBindSeconds = 10;
+    const Stopwatch watch(ledger.armSeconds);
+    for (const auto& inputs : chain) {
+        ArmWriter request(ArmMessage::BindInputs);
+        request.integer(FieldTag::Int, inputs->id()).integer(FieldTag::Int2, protocol::kReleaseSet);
+        if (!process->call(request, {}, kBindSeconds, cancelFd)) {
+            break; // whoever asks it next finds out why
+        }
+    }
+    chain.clear();
 }
 
 Judged<std::unique_ptr<CandidateArm::Loaded>> CandidateArm::load(const ReferenceVariant& variant,

@@ -35,6 +35,8 @@ Stop stopFor(const Error& error,
              ArmProcess* process,
              const std::string& doing,
              double timeoutSeconds);
+/// There was no memory for what an extra check needs: the check is given up, nobody is accused.
+bool outOfMemory(const Stop& stop);
 /// The verdict of a Failed reply, by its stage.
 Stop stopForFailed(const protocol::ArmReader& reply);
 
@@ -80,13 +82,15 @@ public:
         /// Makes and binds `moving` at first use.
         Judged<MovingInputs*>
         movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
-        /// Makes and binds `timed`; leaves it empty where the inputs cannot be exchanged in place.
+        /// Makes and binds `timed`; leaves it empty where the memory does not suffice and where the inputs cannot be exchanged in place.
         Judged<void> timedInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
         /// Makes and binds `count` of `chain`.
         Judged<void> chainInputs(const ReferenceVariant& variant,
                                  std::size_t count,
                                  int cancelFd,
                                  Ledger& ledger);
+        /// Lets go of `chain`, in the process as well.
+        void endChain(int cancelFd, Ledger& ledger);
 
     private:
         Judged<std::unique_ptr<MovingInputs>> bindMoving(const ReferenceVariant& variant,

@@ -71,8 +71,8 @@ private:
     tl::expected<void, Stop> failedWhileTimed(const ReferenceVariant& variant, const Stop& stop);
     /// What every timing of this request has in common.
     [[nodiscard]] BenchPlan benchPlan() const;
-    /// The machine-wide lock; waiting counts as sampling.
-    Result<DeviceLock> lockDevice(const std::string& stageName);
+    /// The machine-wide lock, waited for that long at most; waiting counts as sampling.
+    Result<DeviceLock> lockDevice(const std::string& stageName, double seconds = 300);
     void waitForCompiled(ReferenceVariant& variant);
     [[nodiscard]] std::vector<CompiledVariant*> readyCompiled(ReferenceVariant& variant,
                                                               bool announce);
@@ -81,6 +81,9 @@ private:
     /// What moving the variant's bytes once takes at the measured bandwidth, in microseconds; 0
     /// when that is unknown.
     double addLimit(const ReferenceVariant& variant, double candidateUs);
+    /// What a call may take longer because its data comes from memory, in microseconds: one thread's
+    /// copy of the variant's bytes where no cache helps, and never less than copyUs.
+    double coldAllowance(const ReferenceVariant& variant, double copyUs);
     /// The sandbox as it was proven at the start of the worker, and as the kernel says it is now.
     tl::expected<void, Stop> integrity();
     /// The gate of the same name: what every chosen variant's check finds.

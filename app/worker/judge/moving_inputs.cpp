@@ -96,4 +96,37 @@ MovingInputs::showVaried(const InputSet& base, const InputSet& other, std::mt199
     return {};
 }
 
+Result<MovingInputs::Patch> MovingInputs::difference(const InputSet& from, const InputSet& to)
+{
+    constexpr std::size_t kPiece = 64;
+    Patch patch;
+    for (std::size_t tensor = 0; tensor < to.inputs.size(); ++tensor) {
+        const std::uint64_t bytes = to.infos[tensor].bytes();
+        const auto old = HostBytes::of(*from.inputs[tensor], bytes);
+        const auto wanted = HostBytes::of(*to.inputs[tensor], bytes);
+        if (!old || !wanted) {
+            return tl::unexpected(!old ? old.error() : wanted.error());
+        }
+        for (std::size_t at = 0; at < bytes; at += kPiece) {
+            const std::size_t count = std::min<std::size_t>(kPiece, bytes - at);
+            const auto piece = wanted->view().subspan(at, count);
+            if (std::memcmp(old->view().data() + at, piece.data(), count) != 0) {
+                patch.pieces.push_back({tensor, at, {piece.begin(), piece.end()}});
+            }
+        }
+    }
+    return patch;
+}
+
+Result<void> MovingInputs::apply(const Patch& patch)
+{
+    for (const Patch::Piece& piece : patch.pieces) {
+        if (auto written = m_set.inputs[piece.tensor]->upload(piece.offset, piece.bytes);
+            !written) {
+            return written;
+        }
+    }
+    return {};
+}
+
 } // namespace lathe::worker

@@ -16,7 +16,8 @@ namespace lathe::worker {
 bool sameKind(const InputSet& a, const InputSet& b);
 
 /// One more input set of a process, whose contents the judge exchanges in place: the same tensors
-/// at the same addresses, other values. Evaluation thread; the process must be idle meanwhile.
+/// at the same addresses, other values. Evaluation thread; the process must be idle meanwhile
+/// but for apply().
 class MovingInputs
 {
 public:
@@ -34,6 +35,21 @@ public:
     /// The contents of `base` with one element of every tensor as in `other`, another one each
     /// time: inputs that were never there before. Integer tensors stay those of the base.
     Result<void> showVaried(const InputSet& base, const InputSet& other, std::mt19937_64& random);
+    /// What has to be written where `from` is shown for `to` to be; both are of the same kind.
+    struct Patch
+    {
+        struct Piece
+        {
+            std::size_t tensor = 0;
+            std::uint64_t offset = 0; ///< bytes
+            std::vector<std::byte> bytes;
+        };
+        std::vector<Piece> pieces;
+    };
+    static Result<Patch> difference(const InputSet& from, const InputSet& to);
+    /// Microseconds for a few elements; the process may be running: a call that begins later sees
+    /// all of it.
+    Result<void> apply(const Patch& patch);
     [[nodiscard]] protocol::ArmWriter bindRequest(const std::vector<int>& mutates) const
     {
         return m_set.bindRequest(mutates);

@@ -107,22 +107,23 @@ void ReferenceVariant::loseEager()
     }
 }
 
-void ReferenceVariant::addFork(const char* what,
+void ReferenceVariant::addFork(CallScript& script,
+                               const char* what,
                                const char* phase,
                                std::unique_ptr<ArmProcess>& target)
 {
-    m_script.add(what,
-                 [this, phase, &target](bool wait, int cancelFd) -> Result<CallScript::Begun> {
-                     if (!wait && !m_context.host->ready()) {
-                         return CallScript::Begun{true, {}};
-                     }
-                     auto process = m_context.host->fork(phase, cancelFd);
-                     if (!process) {
-                         return tl::unexpected(process.error());
-                     }
-                     target = std::move(*process);
-                     return CallScript::Begun{};
-                 });
+    script.add(what,
+               [this, phase, &target](bool wait, int cancelFd) -> Result<CallScript::Begun> {
+                   if (!wait && !m_context.host->ready()) {
+                       return CallScript::Begun{true, {}};
+                   }
+                   auto process = m_context.host->fork(phase, cancelFd);
+                   if (!process) {
+                       return tl::unexpected(process.error());
+                   }
+                   target = std::move(*process);
+                   return CallScript::Begun{};
+               });
 }
 
 namespace {
@@ -142,7 +143,7 @@ CallScript::Begun begin(ArmCall call)
 
 void ReferenceVariant::addEagerSteps()
 {
-    addFork("starting the reference", "eager", m_eager);
+    addFork(m_script, "starting the reference", "eager", m_eager);
     m_script.add(
         "loading the reference",
         [this](bool, int) -> Result<CallScript::Begun> {
@@ -219,20 +220,12 @@ void ReferenceVariant::addEagerSteps()
 
 void ReferenceVariant::addGoldenSteps(const std::vector<std::int64_t>& sets)
 {
-    addFork("starting the golden reference", "golden", m_golden);
-    m_script.add(
-        "loading the golden reference",
-        [this](bool, int) -> Result<CallScript::Begun> {
-            return begin({m_golden.get(),
-                          loadReferenceRequest(m_context, m_variant, "", m_weightSeed, true),
-                          {},
-                          m_context.task.importTimeoutSeconds});
-        },
-        expectOk());
+    const GoldenArm golden{m_script, m_golden};
+    addGoldenStart(golden);
     for (const std::int64_t id : sets) {
-        addSetSteps(id);
-        addSpliceSteps(id);
-        addFillSteps(id);
+        InputSet& set = m_sets[static_cast<std::size_t>(id)];
+        addSetSteps(golden, set, id == kUnseenSet ? m_sets.data() : nullptr);
+        addFillSteps(golden, set);
         addEagerSetSteps(id);
     }
     m_script.add("ending the golden reference", [this](bool, int) -> Result<CallScript::Begun> {
@@ -241,13 +234,27 @@ void ReferenceVariant::addGoldenSteps(const std::vector<std::int64_t>& sets)
     });
 }
 
-void ReferenceVariant::addSetSteps(std::int64_t id)
+void ReferenceVariant::addGoldenStart(const GoldenArm& golden)
 {
-    InputSet& set = m_sets[static_cast<std::size_t>(id)];
-    m_script.add(
+    addFork(golden.script, "starting the golden reference", "golden", golden.process);
+    golden.script.add(
+        "loading the golden reference",
+        [this, &process = golden.process](bool, int) -> Result<CallScript::Begun> {
+            return begin({process.get(),
+                          loadReferenceRequest(m_context, m_variant, "", m_weightSeed, true),
+                          {},
+                          m_context.task.importTimeoutSeconds});
+        },
+        expectOk());
+}
+
+void ReferenceVariant::addSetSteps(const GoldenArm& golden, InputSet& set, const InputSet* like)
+{
+    auto& process = golden.process;
+    golden.script.add(
         "drawing inputs",
-        [this, &set](bool, int) -> Result<CallScript::Begun> {
-            return begin({m_golden.get(),
+        [this, &process, &set](bool, int) -> Result<CallScript::Begun> {
+            return begin({process.get(),
                           set.makeRequest(m_context.task),
                           {},
                           m_context.task.importTimeoutSeconds});
@@ -270,22 +277,22 @@ void ReferenceVariant::addSetSteps(std::int64_t id)
             set.inputs = std::move(*buffers);
             return {};
         });
-    m_script.add(
+    golden.script.add(
         "copying inputs",
-        [this, &set](bool, int) -> Result<CallScript::Begun> {
+        [&process, &set](bool, int) -> Result<CallScript::Begun> {
             if (set.inputs.empty()) {
                 return CallScript::Begun{};
             }
-            auto call = fillCall(*m_golden, TensorGroup::Inputs, set.id, set.inputs, 120);
+            auto call = fillCall(*process, TensorGroup::Inputs, set.id, set.inputs, 120);
             return call ? Result<CallScript::Begun>(begin(std::move(*call)))
                         : tl::unexpected(call.error());
         },
-        [this, &set](ArmReply& reply) -> Result<void> {
+        [&set, like](ArmReply& reply) -> Result<void> {
             if (auto right = expectReply(reply, ArmMessage::Ok); !right) {
                 return right;
             }
-            if (set.id == kUnseenSet) {
-                if (auto spliced = splice(set); !spliced) {
+            if (like != nullptr) {
+                if (auto spliced = splice(set, *like); !spliced) {
                     return spliced;
                 }
             }
@@ -302,15 +309,25 @@ void ReferenceVariant::addSetSteps(std::int64_t id)
             }
             return {};
         });
+    // The golden arm drew the set; from here on it works on what the judge holds, as all others do.
+    golden.script.add(
+        "handing inputs to the golden reference",
+        [this, &process, &set](bool, int) -> Result<CallScript::Begun> {
+            return begin({process.get(),
+                          set.bindRequest(m_context.task.mutates),
+                          descriptors(set.inputs, Access::Read),
+                          60});
+        },
+        expectOk());
 }
 
-void ReferenceVariant::addFillSteps(std::int64_t id)
+void ReferenceVariant::addFillSteps(const GoldenArm& golden, InputSet& set)
 {
-    InputSet& set = m_sets[static_cast<std::size_t>(id)];
-    m_script.add(
+    auto& process = golden.process;
+    golden.script.add(
         "running the golden reference",
-        [this, &set](bool, int) -> Result<CallScript::Begun> {
-            return begin({m_golden.get(),
+        [this, &process, &set](bool, int) -> Result<CallScript::Begun> {
+            return begin({process.get(),
                           runRequest(set.id, protocol::kRunGolden),
                           {},
                           4 * m_context.task.forwardTimeoutSeconds});
@@ -334,10 +351,10 @@ void ReferenceVariant::addFillSteps(std::int64_t id)
             set.golden = std::move(*buffers);
             return {};
         });
-    m_script.add(
+    golden.script.add(
         "copying golden outputs",
-        [this, &set](bool, int) -> Result<CallScript::Begun> {
-            auto call = fillCall(*m_golden, TensorGroup::Outputs, set.id, set.golden, 120);
+        [&process, &set](bool, int) -> Result<CallScript::Begun> {
+            auto call = fillCall(*process, TensorGroup::Outputs, set.id, set.golden, 120);
             return call ? Result<CallScript::Begun>(begin(std::move(*call)))
                         : tl::unexpected(call.error());
         },

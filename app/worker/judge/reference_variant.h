@@ -50,6 +50,7 @@ public:
     /// Sets 0 and 1 are compared and timed; set 2 stays unseen until the timing is over.
     static constexpr int kSets = 3;
     static constexpr std::int64_t kUnseenSet = 2;
+    static constexpr std::int64_t kFreshSet = kSets; ///< id of what drawFresh() makes
 
     ReferenceVariant(const TaskContext& context, protocol::Variant variant);
 
@@ -62,6 +63,13 @@ public:
     [[nodiscard]] std::string what() const { return m_script.what(); }
     /// Draws the sets anew (ids as given): advance() makes them.
     void redraw(const std::vector<std::int64_t>& sets);
+    /// A set that no process has ever had, with its golden values: equal to set `like` but for a few
+    /// elements where the sets can be exchanged, wholly new elsewhere. Takes the place of the one
+    /// before it and is gone with endFresh(). It does not calibrate. Waits for the golden reference,
+    /// whose failure (also for want of memory) leaves the variant as it was.
+    Result<const InputSet*> drawFresh(std::int64_t like, int cancelFd, Ledger& ledger);
+    /// Ends what drawFresh() left running and gives its memory back.
+    void endFresh();
     /// A further eager process, loaded and bound to all sets (the A/A twin). Waits.
     Result<std::unique_ptr<ArmProcess>> makeTwin(int cancelFd, Ledger& ledger);
     /// Run of a set, as every arm is asked.
@@ -111,15 +119,25 @@ public:
     [[nodiscard]] protocol::ArmWriter replaceWeightsRequest(const OtherWeights& other) const;
 
 private:
+    /// The golden reference and the script that asks it.
+    struct GoldenArm
+    {
+        CallScript& script;
+        std::unique_ptr<ArmProcess>& process;
+    };
     void addEagerSteps();
     void addGoldenSteps(const std::vector<std::int64_t>& sets);
-    void addSetSteps(std::int64_t id);
-    void addSpliceSteps(std::int64_t id);
-    void addFillSteps(std::int64_t id);
-    Result<void> splice(InputSet& set);
+    void addGoldenStart(const GoldenArm& golden);
+    /// Draws the set and hands it to the golden arm; like: what it is spliced from, or null.
+    void addSetSteps(const GoldenArm& golden, InputSet& set, const InputSet* like);
+    void addFillSteps(const GoldenArm& golden, InputSet& set);
+    static Result<void> splice(InputSet& set, const InputSet& base);
     Result<void> makeOtherWeights(OtherWeights& other, int cancelFd, Ledger& ledger);
     void addEagerSetSteps(std::int64_t id);
-    void addFork(const char* what, const char* phase, std::unique_ptr<ArmProcess>& target);
+    void addFork(CallScript& script,
+                 const char* what,
+                 const char* phase,
+                 std::unique_ptr<ArmProcess>& target);
     Result<void> takeEagerOutputs(std::int64_t id);
     /// Golden values of outputs narrower than float32 are kept in float32: their rounding is 2^16
     /// times finer than the output's, and every comparison reads half as much.
@@ -142,6 +160,14 @@ private:
     std::vector<protocol::TensorInfo> m_weightInfos;
     Buffers m_weights;
     std::vector<InputSet> m_sets;
+    struct Fresh
+    {
+        std::uint64_t drawn = 0;
+        InputSet set;
+        std::unique_ptr<ArmProcess> golden;
+        CallScript script;
+    };
+    Fresh m_fresh;
     OutputShape m_contract;
     std::unique_ptr<OtherWeights> m_other;
     bool m_otherTried = false;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the Lathe authors
 // SPDX-License-Identifier: Apache-2.0
 // What the reference side prepares for the gates that look for more than wrong values: inputs that
-// differ from others in a few elements only, and other weights.
+// differ from others in a few elements only, inputs that nobody has seen, and other weights.
 #include "comparator.h"
 #include "moving_inputs.h"
 #include "reference_variant.h"
@@ -25,30 +25,13 @@ ArmWriter ReferenceVariant::runRequest(std::int64_t set, std::int64_t flags) con
     return request;
 }
 
-void ReferenceVariant::addSpliceSteps(std::int64_t id)
-{
-    InputSet& set = m_sets[static_cast<std::size_t>(id)];
-    // The golden arm drew the set; from here on it works on what the judge holds, as all others do.
-    m_script.add(
-        "handing inputs to the golden reference",
-        [this, &set](bool, int) -> Result<CallScript::Begun> {
-            return CallScript::Begun{false,
-                                     ArmCall{m_golden.get(),
-                                             set.bindRequest(m_context.task.mutates),
-                                             descriptors(set.inputs, Access::Read),
-                                             60}};
-        },
-        [](ArmReply& reply) { return expectReply(reply, ArmMessage::Ok); });
-}
-
-/// Makes the set equal to set 0 but for a few elements of its floating-point inputs: what a cache
+/// Makes the set equal to another but for a few elements of its floating-point inputs: what a cache
 /// that looks at some elements takes for the same. Left as drawn where nothing can be exchanged.
-Result<void> ReferenceVariant::splice(InputSet& set)
+Result<void> ReferenceVariant::splice(InputSet& set, const InputSet& base)
 {
     constexpr std::size_t kLeast = 8;
     constexpr std::size_t kOneIn = 4096;
     constexpr int kTries = 64;
-    const InputSet& base = m_sets[0];
     if (!sameKind(base, set)) {
         return {};
     }
@@ -89,6 +72,44 @@ Result<void> ReferenceVariant::splice(InputSet& set)
         }
     }
     return {};
+}
+
+Result<const InputSet*>
+ReferenceVariant::drawFresh(std::int64_t like, int cancelFd, Ledger& ledger)
+{
+    Fresh& fresh = m_fresh;
+    const GoldenArm golden{fresh.script, fresh.golden};
+    fresh.script.clear();
+    if (!fresh.golden) {
+        addGoldenStart(golden);
+    }
+    ++fresh.drawn;
+    fresh.set = InputSet();
+    fresh.set.id = kFreshSet;
+    fresh.set.seed =
+        m_context.replaySeed ? (*m_context.replaySeed >> 2) + kFreshSet + fresh.drawn : secretSeed();
+    addSetSteps(golden, fresh.set, &m_sets[static_cast<std::size_t>(like)]);
+    addFillSteps(golden, fresh.set);
+    const auto done = fresh.script.advance(true, cancelFd, ledger);
+    if (!done) {
+        const Error error = done.error();
+        endFresh();
+        return tl::unexpected(error);
+    }
+    if (fresh.set.golden.size() != m_contract.tensors.size()) {
+        return fail(ErrorCode::Refused, "forward returns another number of tensors than before");
+    }
+    if (auto narrowed = narrowGolden(fresh.set); !narrowed) {
+        return tl::unexpected(narrowed.error());
+    }
+    return &fresh.set;
+}
+
+void ReferenceVariant::endFresh()
+{
+    m_fresh.script.clear();
+    m_fresh.golden.reset();
+    m_fresh.set = InputSet();
 }
 
 Result<const OtherWeights*> ReferenceVariant::otherWeights(int cancelFd, Ledger& ledger)

@@ -40,6 +40,12 @@ Stop stopFor(const Error& error,
     }
 }
 
+bool outOfMemory(const Stop& stop)
+{
+    // A candidate's answers and ends never set the error: it cannot give a check up.
+    return stop.error && stop.error->code != ErrorCode::Cancelled;
+}
+
 Stop stopForFailed(const protocol::ArmReader& reply)
 {
     const std::string stage = reply.text(FieldTag::Text);

@@ -28,10 +28,21 @@ struct GateStop
 constexpr std::uint32_t kPoisonNan = 0xffffffffu;
 constexpr std::uint32_t kPoisonFinite = 0x5a5a5a5au;
 
+/// Calls change what later ones find: a sample begins with what was loaded, so that of several
+/// calls only the first one's outputs are known.
+bool carriesState(const protocol::TaskSpec& task);
 GateStop wrong(const std::string& gate, std::string reason, std::string detail = "{}");
 /// Evidence speaks against the result.
 GateStop rejected(const std::string& gate, std::string reason);
 GateStop machineError(const std::string& gate, const Error& error);
+
+/// What a timing was, as far as checking it needs that.
+struct TimedCalls
+{
+    std::int64_t lastSet = 0; ///< of the last timed call
+    int calls = 1;            ///< of a warm sample
+    double us = 0;            ///< warm median of a call
+};
 
 /// Runs one loaded candidate through the correctness gates of one variant.
 class Verification
@@ -47,10 +58,10 @@ public:
     /// load, contract, numerics, call_order, fresh_contents, inputs; thorough also fresh_process,
     /// weights, own_kernels, idle.
     tl::expected<void, GateStop> run();
-    /// timed_outputs: a timed call whose outputs are read at once, a set that the process has not
-    /// seen yet, and, where the inputs were bound for it, a whole sample of calls after what lies
-    /// under the timed addresses was exchanged. lastSet, calls: of the timing's last sample.
-    tl::expected<void, GateStop> checkTimed(std::int64_t lastSet, int calls);
+    /// timed_outputs: a timed call whose outputs are read at once; where the inputs were bound for
+    /// it, for each of them a whole sample of calls after its contents were exchanged; and a set
+    /// that nobody has seen.
+    tl::expected<void, GateStop> checkTimed(const TimedCalls& timed);
     /// Compares what the timed process holds since its last call with the golden values of `set`;
     /// buffers, which timed calls carry on, are left out.
     tl::expected<void, GateStop>
@@ -84,6 +95,17 @@ private:
     tl::expected<void, GateStop> contract(const OutputShape& shape);
     tl::expected<void, GateStop> floatMode(const OutputShape& shape, const std::string& gate);
     tl::expected<void, GateStop> checkExchanged(int calls, const std::string& gate);
+    /// Exchanges the contents of one timed input while a long sample of short calls runs over all of
+    /// them: who trusts an address for the length of a sample gives the old result. The CPU only.
+    tl::expected<void, GateStop>
+    checkExchangedMeanwhile(std::size_t at, double callUs, const std::string& gate);
+    /// One such sample; false: the exchange came too late for anything to follow from it.
+    tl::expected<bool, GateStop>
+    exchangeMeanwhile(std::size_t at, const InputSet& fresh, double callUs, const std::string& gate);
+    /// The contents for a timed input: a fresh set like it, or the unseen one for want of memory.
+    tl::expected<const InputSet*, GateStop> contentsFor(std::size_t at, const std::string& gate);
+    /// The timed sets in an order that ends `calls` calls on number `at`.
+    [[nodiscard]] std::vector<std::int64_t> endingOn(std::size_t at, int calls) const;
     /// As in the timing: `calls` calls over `ids`; the last one's outputs are compared with the
     /// golden values of `set`.
     tl::expected<void, GateStop> timedCalls(const std::vector<std::int64_t>& ids,

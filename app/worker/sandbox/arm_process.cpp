@@ -86,7 +86,7 @@ bool ArmState::alive() const
     return !sandbox.pidFd.valid() || ::poll(&entry, 1, 0) == 0;
 }
 
-std::vector<pid_t> ArmState::processesOf(std::int64_t pid, unsigned uid) const
+std::vector<TreeProcess> ArmState::processesOf(std::int64_t pid, unsigned uid) const
 {
     constexpr pid_t kZygoteInnerPid =
         2; // bubblewrap is the namespace's first process, its command the second
@@ -104,11 +104,11 @@ std::vector<pid_t> ArmState::processesOf(std::int64_t pid, unsigned uid) const
             }
         }
     }
-    std::vector<pid_t> found;
+    std::vector<TreeProcess> found;
     for (const TreeProcess& process : processes) {
         const bool ours = uid == 0 || process.uid == uid || process.innerPid == pid;
         if (ours && std::find(spared.begin(), spared.end(), process.pid) == spared.end()) {
-            found.push_back(process.pid);
+            found.push_back(process);
         }
     }
     return found;
@@ -122,8 +122,8 @@ void ArmState::killPhase(std::int64_t pid, unsigned uid)
         if (found.empty()) {
             return;
         }
-        for (const pid_t process : found) {
-            ::kill(process, SIGKILL);
+        for (const TreeProcess& process : found) {
+            ::kill(process.pid, SIGKILL);
         }
         ::usleep(static_cast<useconds_t>(round < 5 ? 200 : 2000));
     }
@@ -278,16 +278,16 @@ void PhaseProcess::pause(bool stopped)
     m_state->pause(stopped);
 }
 
-std::vector<UniqueFd> PhaseProcess::processFds()
+std::vector<LiveProcess> PhaseProcess::liveProcesses()
 {
-    std::vector<UniqueFd> fds;
-    for (const pid_t process : m_state->processesOf(m_pid, m_uid)) {
-        UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    std::vector<LiveProcess> found;
+    for (const TreeProcess& process : m_state->processesOf(m_pid, m_uid)) {
+        UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
         if (fd.valid()) {
-            fds.push_back(std::move(fd));
+            found.push_back({process.pid, process.startTicks, std::move(fd)});
         }
     }
-    return fds;
+    return found;
 }
 
 std::vector<std::string> PhaseProcess::openings()
@@ -296,16 +296,20 @@ std::vector<std::string> PhaseProcess::openings()
     if (!m_state->isolated) {
         return found;
     }
-    for (const TreeProcess& process : m_state->tree()) {
+    bool seen = false;
+    for (const TreeProcess& process : m_state->processesOf(m_pid, m_uid)) {
         const bool phase = process.innerPid == m_pid;
+        seen = seen || phase;
         if (phase && m_uid != 0 && process.uid != m_uid) {
             found.push_back("it runs as user " + std::to_string(process.uid) + " instead of "
                             + std::to_string(m_uid));
         }
-        if (phase || (m_uid != 0 && process.uid == m_uid)) {
-            const auto more = lathe::worker::openings(process.pid);
-            found.insert(found.end(), more.begin(), more.end());
-        }
+        const auto more = lathe::worker::openings(process.pid);
+        found.insert(found.end(), more.begin(), more.end());
+    }
+    // One that has ended has nothing open; its end may still be on its way to the judge.
+    if (!seen && !m_killed && !m_state->waitStatus(m_pid, deadlineIn(0.2)) && m_state->alive()) {
+        found.emplace_back("its process cannot be found from outside");
     }
     return found;
 }

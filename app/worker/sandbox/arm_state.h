@@ -37,7 +37,7 @@ public:
     void killPhase(std::int64_t pid, unsigned uid);
     void pause(bool stopped) const;
     /// What killPhase would kill, as the host numbers it.
-    [[nodiscard]] std::vector<pid_t> processesOf(std::int64_t pid, unsigned uid) const;
+    [[nodiscard]] std::vector<TreeProcess> processesOf(std::int64_t pid, unsigned uid) const;
     void stopAll();
 
     process::Child sandbox;
@@ -79,7 +79,7 @@ public:
     void kill() override;
     std::string takeOutput() override;
     void pause(bool stopped) override;
-    [[nodiscard]] std::vector<UniqueFd> processFds() override;
+    [[nodiscard]] std::vector<LiveProcess> liveProcesses() override;
     [[nodiscard]] std::vector<std::string> openings() override;
 
 private:

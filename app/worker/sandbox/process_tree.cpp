@@ -63,6 +63,7 @@ std::optional<TreeProcess> readStat(pid_t pid)
     const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
     process.cpuSeconds =
         static_cast<double>(fields[10] + fields[11] + fields[12] + fields[13]) / ticks;
+    process.startTicks = static_cast<std::uint64_t>(std::max(fields[18], 0LL));
     process.residentBytes = static_cast<std::uint64_t>(std::max(fields[20], 0LL))
                             * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     return process;

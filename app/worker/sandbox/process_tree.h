@@ -17,6 +17,8 @@ struct TreeProcess
     unsigned uid = 0;      ///< effective
     double cpuSeconds = 0; ///< with its reaped children's
     std::uint64_t residentBytes = 0;
+    /// When it started, in clock ticks since boot: with pid, this is the same process.
+    std::uint64_t startTicks = 0;
 };
 
 /// The root (when it lives) and all its descendants, parents before children.

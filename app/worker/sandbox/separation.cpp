@@ -23,13 +23,24 @@ std::map<std::string, std::string> statusOf(pid_t pid)
     return fields;
 }
 
-bool sharesNamespace(pid_t pid, const std::string& kind)
+enum class Namespace { Own, Shared, Unreadable };
+
+Namespace namespaceOf(pid_t pid, const std::string& kind)
 {
     struct stat own = {};
     struct stat other = {};
-    return ::stat(("/proc/self/ns/" + kind).c_str(), &own) == 0
-           && ::stat(("/proc/" + std::to_string(pid) + "/ns/" + kind).c_str(), &other) == 0
-           && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    if (::stat(("/proc/self/ns/" + kind).c_str(), &own) != 0
+        || ::stat(("/proc/" + std::to_string(pid) + "/ns/" + kind).c_str(), &other) != 0) {
+        return Namespace::Unreadable;
+    }
+    return own.st_dev == other.st_dev && own.st_ino == other.st_ino ? Namespace::Shared
+                                                                    : Namespace::Own;
+}
+
+/// Nothing to look at: it has ended, or ends just now.
+bool gone(const std::map<std::string, std::string>& status)
+{
+    return !status.contains("State") || status.at("State") == "Z" || status.at("State") == "X";
 }
 
 } // namespace
@@ -37,7 +48,7 @@ bool sharesNamespace(pid_t pid, const std::string& kind)
 std::vector<std::string> openings(pid_t pid)
 {
     const auto status = statusOf(pid);
-    if (!status.contains("State") || status.at("State") == "Z" || status.at("State") == "X") {
+    if (gone(status)) {
         return {};
     }
     std::vector<std::string> found;
@@ -61,11 +72,19 @@ std::vector<std::string> openings(pid_t pid)
         {"uts", "it shares the host name"},
     }};
     for (const auto& [kind, meaning] : kNamespaces) {
-        if (sharesNamespace(pid, kind)) {
+        switch (namespaceOf(pid, kind)) {
+        case Namespace::Own:
+            break;
+        case Namespace::Shared:
             found.push_back(std::string(meaning) + " (" + kind + " namespace)");
+            break;
+        case Namespace::Unreadable:
+            found.push_back(std::string("its ") + kind + " namespace cannot be looked at");
+            break;
         }
     }
-    return found;
+    // One that ended meanwhile could not be read and can do no harm.
+    return gone(statusOf(pid)) ? std::vector<std::string>() : found;
 }
 
 } // namespace lathe::worker

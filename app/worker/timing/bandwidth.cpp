@@ -105,17 +105,28 @@ CopyBandwidth::CopyBandwidth(int threads, std::vector<int> affinity)
 
 double CopyBandwidth::bytesPerSecond(std::uint64_t workingSetBytes)
 {
+    return measured(workingSetBytes, m_threads);
+}
+
+double CopyBandwidth::memoryBytesPerSecondOfOneThread()
+{
+    return measured(2 * kLargestHalfBytes, 1);
+}
+
+double CopyBandwidth::measured(std::uint64_t workingSetBytes, int threads)
+{
     const auto exponent =
         static_cast<int>(std::bit_width(std::max<std::uint64_t>(workingSetBytes, 1)));
-    const auto known = m_known.find(exponent);
+    const std::pair key(exponent, threads);
+    const auto known = m_known.find(key);
     if (known != m_known.end()) {
         return known->second;
     }
     const std::uint64_t half =
         std::clamp<std::uint64_t>((std::uint64_t{1} << exponent) / 2, 4096, kLargestHalfBytes);
-    const double seconds = bestCopySeconds(half, m_threads, m_affinity);
+    const double seconds = bestCopySeconds(half, threads, m_affinity);
     const double rate = seconds > 0 ? 2.0 * static_cast<double>(half) / seconds : 0.0;
-    m_known[exponent] = rate;
+    m_known[key] = rate;
     return rate;
 }
 

@@ -95,7 +95,7 @@ public:
         const std::int64_t started = monotonicNs();
         for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
             if (auto warm = warmUp(arm); !warm) {
-                return tl::unexpected(TimingFailure{arm, warm.error()});
+                return tl::unexpected(TimingFailure{arm, warm.error(), m_out.started});
             }
         }
         for (std::size_t arm = 0; arm < m_arms.size(); ++arm) {
@@ -118,7 +118,7 @@ public:
             for (const std::size_t arm : order) {
                 const auto us = sample(arm);
                 if (!us) {
-                    return tl::unexpected(TimingFailure{arm, us.error()});
+                    return tl::unexpected(TimingFailure{arm, us.error(), m_out.started});
                 }
                 m_out.samplesUs[arm].push_back(*us);
             }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lathe/worker/one_at_a_time.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@ OneAtATime::OneAtATime(const std::vector<ArmProcess*>& arms)
     : m_arms(arms)
 {
     for (ArmProcess* arm : arms) {
-        m_processes.push_back(arm->processFds());
+        m_processes.push_back(arm->liveProcesses());
     }
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
         stop(arm);
@@ -38,20 +39,24 @@ void OneAtATime::stop(std::size_t arm) const
 
 std::size_t OneAtATime::refresh(std::size_t arm)
 {
-    auto now = m_arms[arm]->processFds();
-    const std::size_t before = m_processes[arm].size();
-    if (now.size() <= before) {
-        return 0; // one that is gone takes no signal, and none has taken its place unseen
-    }
+    auto now = m_arms[arm]->liveProcesses();
+    const auto& before = m_processes[arm];
+    const auto fresh = std::count_if(now.begin(), now.end(), [&](const LiveProcess& process) {
+        return std::none_of(before.begin(), before.end(), [&](const LiveProcess& known) {
+            return known.is(process);
+        });
+    });
     m_processes[arm] = std::move(now);
-    stop(arm);
-    return m_processes[arm].size() - before;
+    if (fresh > 0) {
+        stop(arm);
+    }
+    return static_cast<std::size_t>(fresh);
 }
 
 void OneAtATime::signal(std::size_t arm, int number) const
 {
-    for (const UniqueFd& process : m_processes[arm]) {
-        ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+    for (const LiveProcess& process : m_processes[arm]) {
+        ::syscall(SYS_pidfd_send_signal, process.fd.get(), number, nullptr, 0);
     }
 }
 

@@ -130,6 +130,26 @@ CASES = [
          """, init="self.calls = 0"), ("rejected",), ("further process",),
          "re-verification: processes started while timing are stopped with the candidate's and reject it",
          until="bench", tier="full"),
+    Case("exchanges a sleeping process for one that disturbs the others", "matmul",
+         python("matmul", """
+            self.calls += 1
+            if self.calls == 300:
+                os.kill(self.child, signal.SIGKILL)
+                os.waitpid(self.child, 0)
+                if os.fork() == 0:
+                    end = time.monotonic() + 20
+                    while time.monotonic() < end:
+                        pass
+                    os._exit(0)
+            return a @ b
+         """, top="import signal", init="""
+            self.calls = 0
+            self.child = os.fork()
+            if self.child == 0:
+                time.sleep(60)
+                os._exit(0)
+         """), ("rejected",), ("further process",),
+         "re-verification: processes are told apart by number and start, not counted", until="bench", tier="full"),
     Case("threads left running, spinning while others are timed", "matmul_timed",
          native("matmul_timed", "lathe_native.spin(1)\nreturn a @ b", """
             #include <thread>

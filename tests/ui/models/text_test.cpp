@@ -250,6 +250,14 @@ void TextTest::checklistRefusesWrongAndQuick()
     acceptChecklist(result, can);
     QVERIFY(!can);
     result = correctResult();
+    result.tier = protocol::Tier::Accept;
+    QCOMPARE(acceptChecklist(result, can)[1].tone, Tone::Good);
+    result.done.untimed = {"large"};
+    const auto partial = acceptChecklist(result, can);
+    QVERIFY(can);
+    QCOMPARE(partial[1].tone, Tone::Warn);
+    QCOMPARE(partial[2].detail, QStringLiteral("not timed: large"));
+    result = correctResult();
     result.done.aaFloorPercent = 200; // the interval lies below what unchanged code differs by
     QCOMPARE(acceptChecklist(result, can)[3].tone, Tone::Warn);
 }

@@ -95,6 +95,22 @@ TEST(Apply, LaterRowsReplaceEarlierOnes)
     EXPECT_EQ(result.timings[0].medianUs, 9);
 }
 
+TEST(Provisional, AllButTheAcceptTierOverAllVariants)
+{
+    EvaluationResult result = correct(2, 2);
+    for (const auto tier : {protocol::Tier::Quick, protocol::Tier::Full}) {
+        result.tier = tier;
+        EXPECT_TRUE(result.provisional());
+        EXPECT_NE(result.provisionalBecause().find("run the accept tier"), std::string::npos);
+    }
+    result.tier = protocol::Tier::Accept;
+    EXPECT_FALSE(result.provisional());
+    EXPECT_EQ(result.provisionalBecause(), "");
+    result.done.untimed = {"big", "odd"};
+    EXPECT_TRUE(result.provisional());
+    EXPECT_NE(result.provisionalBecause().find("not timed: big, odd ("), std::string::npos);
+}
+
 TEST(Fail, LeavesNoVerdict)
 {
     EvaluationResult result;

@@ -76,6 +76,32 @@ TEST_F(AcceptTest, OnlyCorrectAndFullyMeasuredOnes)
     EXPECT_EQ(refusal(row), "accepted");
 }
 
+TEST_F(AcceptTest, ALaterPartialRunDoesNotTakeACompleteOnesPlace)
+{
+    const auto row = add("one");
+    const auto keepAccept = [&](const std::vector<std::string>& untimed) {
+        auto result = evaluated(row.id, Tier::Accept, Verdict::Correct);
+        result.done.untimed = untimed;
+        EXPECT_TRUE(m_store->addEvaluation(result, m_task, "hash-1"));
+        return result.id;
+    };
+    keep(row, Tier::Full, Verdict::Correct);
+    const auto partial = keepAccept({"big"});
+    auto record = m_store->accept(row.id, "me", "", key());
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->evaluation, partial) << "the accept tier goes before the full one";
+    EXPECT_TRUE(record->provisional);
+    EXPECT_NE(record->because.find("not timed: big"), std::string::npos) << record->because;
+
+    const auto complete = keepAccept({});
+    keepAccept({"small"});
+    record = m_store->accept(row.id, "me", "", key());
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->evaluation, complete);
+    EXPECT_FALSE(record->provisional);
+    EXPECT_EQ(record->because, "");
+}
+
 TEST_F(AcceptTest, RecordsAreVerifiedAndWithdrawable)
 {
     const auto row = add("one");

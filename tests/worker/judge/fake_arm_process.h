@@ -50,8 +50,10 @@ public:
     void kill() override { killed = true; }
     std::string takeOutput() override { return output; }
     void pause(bool) override {}
+    [[nodiscard]] std::vector<LiveProcess> liveProcesses() override { return live(); }
 
     std::function<std::int64_t(FakeArmProcess&)> roundTripNs = [](FakeArmProcess&) { return 1000; };
+    std::function<std::vector<LiveProcess>()> live = [] { return std::vector<LiveProcess>(); };
     std::vector<protocol::ArmMessage> asked;
     std::optional<protocol::ArmReader> last;
     bool ready = true;

@@ -107,6 +107,47 @@ TEST(MovingInputs, OnlySetsOfTheSameKindCanStandForEachOther)
     EXPECT_FALSE(sameKind(InputSet(), InputSet())) << "no inputs, nothing to exchange";
 }
 
+TEST(MovingInputs, APatchIsTheDifferenceOfTwoSets)
+{
+    const auto memory = makeHostMemory();
+    const InputSet a = setOf(*memory, 1);
+    const InputSet b = setOf(*memory, 1);
+    const float two = 2;
+    for (const std::size_t element : {0, 17, 63}) {
+        std::memcpy(b.inputs[0]->hostView().data() + 4 * element, &two, 4);
+    }
+    const auto patch = MovingInputs::difference(a, b);
+    ASSERT_TRUE(patch);
+    // 64 floats are 4 pieces of 64 bytes; the elements lie in pieces 0, 1 and 3.
+    ASSERT_EQ(patch->pieces.size(), 3u);
+    EXPECT_EQ(patch->pieces[2].offset, 192u);
+    const auto moving = std::move(MovingInputs::make(*memory, a).value());
+    const Reader reader(*moving);
+    ASSERT_TRUE(moving->apply(*patch));
+    EXPECT_EQ(reader.floatsThatAre(2), 3);
+    EXPECT_EQ(reader.floatsThatAre(1), kFloats - 3);
+    EXPECT_EQ(reader.indexesThatAre(1), kIndexes);
+}
+
+TEST(AttestedTime, AChainIsHeldAgainstTheHeadlineAndColdCaches)
+{
+    AttestedTime time;
+    time.chainCalls = 10;
+    time.headlineUs = 1000;
+    time.coldUs = 200;
+    // 1.5 x 1000 + 2 x 200 + 100 / 10
+    EXPECT_DOUBLE_EQ(time.chainMostUs(), 1910);
+    time.chainUs = 1909;
+    EXPECT_EQ(time.against(), "");
+    time.chainUs = 1911;
+    EXPECT_NE(time.against().find("less work"), std::string::npos);
+    time.coldUs = 0;
+    EXPECT_EQ(time.against(), "") << "what memory gives is not known";
+    time.coldUs = 200;
+    time.chainCalls = 0;
+    EXPECT_EQ(time.against(), "") << "no chain";
+}
+
 TEST(AttestedTime, SpeaksOnlyAgainstWhatItCanSee)
 {
     AttestedTime time{9, 5000, 4900, 10, 5010};

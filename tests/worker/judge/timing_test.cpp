@@ -4,11 +4,17 @@
 
 #include <lathe/worker/device_lock.h>
 #include <lathe/worker/interleaved.h>
+#include <lathe/worker/one_at_a_time.h>
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <set>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace lathe;
 using namespace lathe::worker;
@@ -124,6 +130,70 @@ TEST(Interleaved, RepeatsSamplesInWhichTheDeviceStarved)
         EXPECT_NEAR(us, 10'000, 1e-6);
     }
     EXPECT_GE(samples->discarded[0], 8) << "one of two";
+}
+
+/// A child that only waits, killed at the end of its life.
+class Sleeper
+{
+public:
+    Sleeper()
+        : m_pid(::fork())
+    {
+        if (m_pid == 0) {
+            ::pause();
+            ::_exit(0);
+        }
+    }
+    ~Sleeper()
+    {
+        ::kill(m_pid, SIGKILL);
+        ::waitpid(m_pid, nullptr, 0);
+    }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+    [[nodiscard]] LiveProcess live(std::uint64_t startTicks) const
+    {
+        return {
+            m_pid, startTicks, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0)))};
+    }
+    /// Waits for the kernel to say that it stands still, which a stop soon makes true.
+    [[nodiscard]] bool stopped() const
+    {
+        int status = 0;
+        return ::waitpid(m_pid, &status, WUNTRACED) == m_pid && WIFSTOPPED(status);
+    }
+
+private:
+    pid_t m_pid;
+};
+
+TEST(OneAtATime, TellsProcessesApartByNumberAndStart)
+{
+    const Sleeper first;
+    const Sleeper second;
+    FakeArmProcess arm([](ArmMessage) { return ArmWriter(ArmMessage::Ok); });
+    int step = 0;
+    arm.live = [&] {
+        std::vector<LiveProcess> now;
+        if (step != 1) {
+            now.push_back(first.live(step == 3 ? 8 : 7));
+        }
+        if (step > 0) {
+            now.push_back(second.live(9));
+        }
+        return now;
+    };
+    OneAtATime turns({&arm});
+    EXPECT_TRUE(first.stopped());
+    EXPECT_EQ(turns.refresh(0), 0u);
+    step = 1; // as many as before, but another one
+    EXPECT_EQ(turns.refresh(0), 1u);
+    EXPECT_TRUE(second.stopped());
+    step = 2; // one that was known once and left is new when it comes again
+    EXPECT_EQ(turns.refresh(0), 1u);
+    step = 3; // the same number, started at another time
+    EXPECT_EQ(turns.refresh(0), 1u);
+    EXPECT_EQ(turns.refresh(0), 0u);
 }
 
 TEST(TimingRow, SummarisesSamples)

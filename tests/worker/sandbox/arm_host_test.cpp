@@ -125,6 +125,10 @@ TEST_F(ArmHostTest, OpeningsAreSeenFromOutside)
     auto phase = fork();
     // It answers, so it has dropped what it started with.
     ASSERT_TRUE(ask(*phase, "uid").has_value());
+    // Found, and not only quiet because nobody looked.
+    const auto found = phase->liveProcesses();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_GT(found.front().startTicks, 0u);
     EXPECT_EQ(phase->openings(), std::vector<std::string>());
     // This process is confined by nothing: it shares all of its own namespaces.
     const auto own = openings(::getpid());

@@ -338,9 +338,7 @@ Outcome<void> ModelHost::bindInputs(InputsRequest request)
     InputSet bound;
     bound.arguments = std::move(request.arguments);
     bound.mutableIndexes = std::move(request.mutableIndexes);
-    // A second binding of a set replaces the first.
-    m_state->sets.erase(request.set);
-    removeProtectedRanges(request.set);
+    releaseInputs(request.set); // a second binding of a set replaces the first
     for (std::size_t i = 0; i < request.buffers.size(); ++i) {
         const void* address = nullptr;
         auto tensor =
@@ -367,6 +365,13 @@ Outcome<void> ModelHost::bindInputs(InputsRequest request)
     m_state->prepared.clear();
     m_state->sets[request.set] = std::move(bound);
     return {};
+}
+
+void ModelHost::releaseInputs(std::int64_t set)
+{
+    m_state->prepared.clear();
+    m_state->sets.erase(set);
+    removeProtectedRanges(set);
 }
 
 Outcome<InputSet*> ModelHost::State::findSet(std::int64_t id)

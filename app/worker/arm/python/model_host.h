@@ -119,6 +119,8 @@ public:
                                   bool vary,
                                   const std::vector<std::int64_t>& mutableArguments);
     Outcome<void> bindInputs(InputsRequest request);
+    /// Lets go of a set's memory; there need be none.
+    void releaseInputs(std::int64_t set);
     /// Copies tensors [first, first + buffers) of the group out. set only counts for inputs: after
     /// a Run these are the mutable arguments as forward left them.
     Outcome<void>

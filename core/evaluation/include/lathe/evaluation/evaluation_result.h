@@ -72,6 +72,8 @@ struct EvaluationResult
     [[nodiscard]] std::optional<Speedup> againstBestBaseline() const;
     /// Not what is kept as final: another tier than accept, or a variant without a timing.
     [[nodiscard]] bool provisional() const;
+    /// Why it is provisional and what makes it final, a clause for a person; empty when it is not.
+    [[nodiscard]] std::string provisionalBecause() const;
     [[nodiscard]] int reward() const;
 };
 

@@ -61,7 +61,8 @@ enum class ArmMessage : std::uint16_t {
                       ///< contiguous bytes into each. Ints, when given: number of the first tensor
     BindInputs = 26,  ///< Int set id, Tensors infos, Values argument list, Ints mutable indexes,
                       ///< fds: map read-only
-                      ///< (mutable ones: private writable copy per call)
+                      ///< (mutable ones: private writable copy per call). Int2 kReleaseSet: let go
+                      ///< of the set instead
     Run = 27, ///< Int set id, Int2 RunFlags. Forward once, device synchronised. Reply Described:
     ///< Tensors of the outputs, Values the output structure, Ints per output: index of the
     ///< input it aliases or -1, Int what the call left of the floating-point mode, Text
@@ -109,6 +110,9 @@ enum LoadFlag : std::int64_t {
     kLoadFrozen = 1,      ///< the weights are shared read-only, not copied
     kLoadSkipKernels = 2, ///< native kernels return at once
 };
+
+/// Int2 of BindInputs.
+constexpr std::int64_t kReleaseSet = 1;
 
 /// Payloads by kind (the tag's kind is fixed): Int i64 · Ints i64... · Floats f64... · Text bytes ·
 /// Strings u32 count, {u32 bytes, text}... · Tensors u32 count, {u8 dtype, u8 dimensions, u8 1 when

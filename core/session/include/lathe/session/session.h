@@ -68,6 +68,7 @@ struct AcceptRecord
     std::string when; ///< RFC 3339
     std::string note;
     bool provisional = false; ///< of a full-tier evaluation, or not every variant was timed
+    std::string because;      ///< why it is provisional, a clause for a person; else empty
     std::string publicKey;    ///< hex Ed25519
     std::string signature;    ///< hex, over the canonical JSON of the record and the evaluation
                               ///< document's hash

@@ -56,6 +56,18 @@ struct ArmExit
     describe() const; ///< "killed by SIGSEGV", "exited with code 0 without an answer"
 };
 
+/// A process as the kernel knows it now. Pid and start tell it from every other of this boot.
+struct LiveProcess
+{
+    pid_t pid = 0; ///< as this machine numbers it
+    std::uint64_t startTicks = 0;
+    UniqueFd fd; ///< of pidfd_open
+    [[nodiscard]] bool is(const LiveProcess& other) const
+    {
+        return pid == other.pid && startTicks == other.startTicks;
+    }
+};
+
 /// One forked phase process, alone on its socket. Destruction kills it.
 class ArmProcess
 {
@@ -80,9 +92,9 @@ public:
     /// Stops or continues every process of the arm's sandbox (SIGSTOP/SIGCONT), so that it cannot
     /// disturb timing.
     virtual void pause(bool stopped) = 0;
-    /// Descriptors of this phase's process and of what it started and is alive now (pidfd_open), so
-    /// that it can be stopped for a moment at the cost of one system call. Takes milliseconds.
-    [[nodiscard]] virtual std::vector<UniqueFd> processFds() { return {}; }
+    /// This phase's process and what it started and is alive now, so that each can be stopped for a
+    /// moment at the cost of one system call. Takes milliseconds.
+    [[nodiscard]] virtual std::vector<LiveProcess> liveProcesses() { return {}; }
     /// What the kernel says now against this phase and everything it started being confined, a
     /// sentence each; empty when all of it is, or when the arm runs without a sandbox by choice.
     [[nodiscard]] virtual std::vector<std::string> openings() { return {}; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace lathe::worker {
@@ -18,11 +19,16 @@ public:
     CopyBandwidth(int threads, std::vector<int> affinity);
     /// About 0.1 s the first time for a size. Call it while nothing else runs.
     double bytesPerSecond(std::uint64_t workingSetBytes);
+    /// What one thread copies where no cache helps (working sets up to 512 MiB): what the least
+    /// parallel kernel waits for data that it does not find in a cache.
+    double memoryBytesPerSecondOfOneThread();
 
 private:
+    double measured(std::uint64_t workingSetBytes, int threads);
+
     int m_threads;
     std::vector<int> m_affinity;
-    std::map<int, double> m_known; ///< by exponent of two
+    std::map<std::pair<int, int>, double> m_known; ///< by exponent of two and threads
 };
 
 } // namespace lathe::worker

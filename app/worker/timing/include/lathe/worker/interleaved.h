@@ -68,6 +68,7 @@ struct TimingFailure
 {
     std::size_t arm = 0;
     Error error;
+    std::vector<std::size_t> started; ///< as in TimingSamples, until then
 };
 
 /// Runs the arms in randomized interleaved rounds. The clock is the judge's CLOCK_MONOTONIC around

@@ -27,14 +27,15 @@ public:
     void run(std::size_t arm) const;
     void stop(std::size_t arm) const;
     /// Looks for processes that an arm, stopped by now, has started meanwhile, and stops them too.
-    /// How many more there are than before. About a millisecond.
+    /// How many there are that were not there before; those that have ended count for nothing.
+    /// About a millisecond.
     std::size_t refresh(std::size_t arm);
 
 private:
     void signal(std::size_t arm, int number) const;
 
     std::vector<ArmProcess*> m_arms;
-    std::vector<std::vector<UniqueFd>> m_processes;
+    std::vector<std::vector<LiveProcess>> m_processes;
 };
 
 } // namespace lathe::worker
