@@ -13,8 +13,8 @@ namespace {
 using protocol::Tier;
 using protocol::Verdict;
 
-/// The evaluations that an accept may name, best first: the accept tier before the full one, in each
-/// the newest first.
+/// The evaluations that an accept may name, best first: the accept tier before the full one, in
+/// each the newest first.
 Result<std::vector<Store::KeptEvaluation>>
 acceptable(const std::vector<Store::KeptEvaluation>& rows)
 {

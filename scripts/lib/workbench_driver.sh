@@ -10,6 +10,13 @@ for tool in Xvfb openbox xdotool sqlite3 import compare python3; do
 done
 [ -x "$program" ] || { echo "skipped: $program is not built"; exit 77; }
 work=$(mktemp -d)
+app='' manager='' xserver='' passed=0
+finish() {
+    for child in $manager $xserver; do kill "$child" 2>/dev/null || true; done
+    [ -n "$app" ] && kill -9 "$app" 2>/dev/null || true
+    if [ $keep = yes ]; then echo "kept: $work"; else rm -rf "$work"; fi
+}
+trap finish EXIT
 workspace=$work/workspace
 export HOME=$work/home XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config XDG_CACHE_HOME=${LATHE_DRIVE_CACHE:-$work/cache} QT_SCALE_FACTOR=1
 mkdir -p "$HOME" "$XDG_DATA_HOME" "$XDG_CONFIG_HOME/openbox"
@@ -24,19 +31,11 @@ mkdir -p "$work/tasks"
 cp -r "$root/tasks/starter" "$work/tasks/starter"
 cp -r "$root/tasks/starter/rmsnorm_residual" "$work/tasks/starter/another_task"
 export LATHE_TASKS=$work/tasks
-app='' passed=0
 # The server says itself which display is free.
 mkfifo "$work/display"
 Xvfb -displayfd 3 -screen 0 1680x1050x24 -nolisten tcp 3>"$work/display" >/dev/null 2>&1 & xserver=$!
 read -r number <"$work/display"
 export DISPLAY=:$number
-finish() {
-    [ -n "$app" ] && kill -9 "$app" 2>/dev/null || true
-    [ -n "${manager:-}" ] && kill "$manager" 2>/dev/null || true
-    kill $xserver 2>/dev/null || true
-    if [ $keep = yes ]; then echo "kept: $work"; else rm -rf "$work"; fi
-}
-trap finish EXIT
 openbox >/dev/null 2>&1 & manager=$!
 sleep 1.5 # a window that comes before its manager gets no focus
 

@@ -72,10 +72,9 @@ AcceptDialog::AcceptDialog(const Theme& theme,
         who->setText(
             QStringLiteral("%1Signed by %2 with this installation's key: it proves that this "
                            "installation measured this, nothing more. It can be withdrawn.")
-                .arg(provisional
-                         ? QStringLiteral("Provisional, %1. Shift+F5 runs it. ")
-                               .arg(qs(result->provisionalBecause()))
-                         : QString(),
+                .arg(provisional ? QStringLiteral("Provisional, %1. Shift+F5 runs it. ")
+                                       .arg(qs(result->provisionalBecause()))
+                                 : QString(),
                      signer));
     }
     rows->addWidget(who);

@@ -131,9 +131,9 @@ std::vector<CheckRow> acceptChecklist(const EvaluationResult& result, bool& canA
     const QString tier = QString::fromLatin1(protocol::toString(result.tier));
     rows.push_back(
         result.tier == protocol::Tier::Accept
-            ? (result.provisional()
-                   ? warn(QStringLiteral("tier"), tier + QStringLiteral(": accepted as provisional"))
-                   : good(QStringLiteral("tier"), tier))
+            ? (result.provisional() ? warn(QStringLiteral("tier"),
+                                           tier + QStringLiteral(": accepted as provisional"))
+                                    : good(QStringLiteral("tier"), tier))
         : result.tier == protocol::Tier::Full
             ? warn(QStringLiteral("tier"), tier + QStringLiteral(": accepted as provisional"))
             : bad(QStringLiteral("tier"), tier + QStringLiteral(": run the full tier first (F5)")));

@@ -91,12 +91,13 @@ WidgetReport::WidgetReport(QString path, QObject* parent)
     int ends[2] = {-1, -1};
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         qWarning("no widget report: pipe2 failed");
+        std::signal(SIGUSR1, SIG_IGN); // whoever asks for a report must not end the program
         return;
     }
     m_readFd = ends[0];
     g_writeFd = ends[1];
-    auto* notifier = new QSocketNotifier(m_readFd, QSocketNotifier::Read, this);
-    connect(notifier, &QSocketNotifier::activated, this, [this] {
+    m_notifier = new QSocketNotifier(m_readFd, QSocketNotifier::Read, this);
+    connect(m_notifier, &QSocketNotifier::activated, this, [this] {
         char drained[64];
         while (::read(m_readFd, drained, sizeof drained) > 0) {
         }
@@ -112,6 +113,7 @@ WidgetReport::~WidgetReport()
 {
     if (m_readFd >= 0) {
         std::signal(SIGUSR1, SIG_IGN);
+        delete m_notifier; // before what it watches
         ::close(g_writeFd.exchange(-1));
         ::close(m_readFd);
     }

@@ -76,11 +76,13 @@ bool isTool(std::string_view name)
 /// "place: severity: message" with the compilers' variants of the middle part.
 std::optional<Diagnostic> parseSeverity(std::string_view line)
 {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kMarks = {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kMarks = {
         {{": fatal error: ", "error"},
          {": error: ", "error"},
          {": warning: ", "warning"},
          {": note: ", "note"},
+         {": Error: ", "error"}, // the assembler's
+         {": Warning: ", "warning"},
          {": error #", "error"},
          {": warning #", "warning"},
          {" fatal   : ", "error"},
@@ -108,6 +110,11 @@ std::optional<Diagnostic> parseSeverity(std::string_view line)
     const std::string_view place = line.substr(0, best);
     if (!isTool(place)) {
         readPlace(place, diagnostic);
+    }
+    // What the compiler hands to the assembler is no file of the candidate.
+    if (diagnostic.file.starts_with("/tmp/cc") && diagnostic.file.ends_with(".s")) {
+        diagnostic.file.clear();
+        diagnostic.line = diagnostic.column = 0;
     }
     return diagnostic;
 }

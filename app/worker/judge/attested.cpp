@@ -109,7 +109,8 @@ public:
                     return {};
                 }
                 const auto calls = static_cast<double>(length);
-                if (2 * length > m_candidate.chain.size() && (*took - kChainSlackUs) / calls < best) {
+                if (2 * length > m_candidate.chain.size()
+                    && (*took - kChainSlackUs) / calls < best) {
                     best = (*took - kChainSlackUs) / calls;
                     time.chainUs = *took / calls;
                     time.chainCalls = static_cast<int>(length);
@@ -212,7 +213,7 @@ private:
 
     /// The sets to call in turn, with fresh contents everywhere; those of the last are `last`.
     tl::expected<std::vector<std::int64_t>, GateStop> showChain(std::size_t length,
-                                                               const InputSet& last)
+                                                                const InputSet& last)
     {
         const auto& sets = m_variant.sets();
         std::vector<std::size_t> order(m_candidate.chain.size());

@@ -41,7 +41,8 @@ struct Headline
 
 /// Measures one loaded candidate whose arm alone runs: the reference's sandbox is stopped, and is
 /// again when this returns; `verification` compares the outputs of
-/// calls on contents that are drawn for them, alone and at the end of chains. Nothing where the inputs cannot be exchanged in place.
+/// calls on contents that are drawn for them, alone and at the end of chains. Nothing where the
+/// inputs cannot be exchanged in place.
 tl::expected<std::optional<AttestedTime>, GateStop> attest(ReferenceVariant& variant,
                                                            CandidateArm::Loaded& candidate,
                                                            Verification& verification,

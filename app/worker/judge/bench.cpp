@@ -166,8 +166,8 @@ private:
     {
         std::size_t sum = 0;
         for (std::size_t arm = 0; arm < started.size(); ++arm) {
-            const bool candidates = m_arms[arm].process == m_given.candidate
-                                    || m_arms[arm].process == m_given.twin;
+            const bool candidates =
+                m_arms[arm].process == m_given.candidate || m_arms[arm].process == m_given.twin;
             sum += m_given.candidate != nullptr && candidates ? started[arm] : 0;
         }
         return sum;

@@ -82,7 +82,8 @@ public:
         /// Makes and binds `moving` at first use.
         Judged<MovingInputs*>
         movingInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
-        /// Makes and binds `timed`; leaves it empty where the memory does not suffice and where the inputs cannot be exchanged in place.
+        /// Makes and binds `timed`; leaves it empty where the memory does not suffice and where the
+        /// inputs cannot be exchanged in place.
         Judged<void> timedInputs(const ReferenceVariant& variant, int cancelFd, Ledger& ledger);
         /// Makes and binds `count` of `chain`.
         Judged<void> chainInputs(const ReferenceVariant& variant,

@@ -246,8 +246,7 @@ tl::expected<void, Stop> EvaluationRun::benchOne(ReferenceVariant& variant)
         const Quiet quiet(m_workshop, {m_candidate.get(), m_parent.get()});
         outcome = benchVariant(arms, plan, m_sink, cancelFd(), m_ledger);
         if (outcome && full() && !m_device->cuda) {
-            const double coldUs = 
-                coldAllowance(variant, addLimit(variant, outcome->candidateUs));
+            const double coldUs = coldAllowance(variant, addLimit(variant, outcome->candidateUs));
             attested = attest(variant,
                               **main,
                               verification,

@@ -81,8 +81,8 @@ private:
     /// What moving the variant's bytes once takes at the measured bandwidth, in microseconds; 0
     /// when that is unknown.
     double addLimit(const ReferenceVariant& variant, double candidateUs);
-    /// What a call may take longer because its data comes from memory, in microseconds: one thread's
-    /// copy of the variant's bytes where no cache helps, and never less than copyUs.
+    /// What a call may take longer because its data comes from memory, in microseconds: one
+    /// thread's copy of the variant's bytes where no cache helps, and never less than copyUs.
     double coldAllowance(const ReferenceVariant& variant, double copyUs);
     /// The sandbox as it was proven at the start of the worker, and as the kernel says it is now.
     tl::expected<void, Stop> integrity();

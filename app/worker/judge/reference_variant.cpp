@@ -112,18 +112,17 @@ void ReferenceVariant::addFork(CallScript& script,
                                const char* phase,
                                std::unique_ptr<ArmProcess>& target)
 {
-    script.add(what,
-               [this, phase, &target](bool wait, int cancelFd) -> Result<CallScript::Begun> {
-                   if (!wait && !m_context.host->ready()) {
-                       return CallScript::Begun{true, {}};
-                   }
-                   auto process = m_context.host->fork(phase, cancelFd);
-                   if (!process) {
-                       return tl::unexpected(process.error());
-                   }
-                   target = std::move(*process);
-                   return CallScript::Begun{};
-               });
+    script.add(what, [this, phase, &target](bool wait, int cancelFd) -> Result<CallScript::Begun> {
+        if (!wait && !m_context.host->ready()) {
+            return CallScript::Begun{true, {}};
+        }
+        auto process = m_context.host->fork(phase, cancelFd);
+        if (!process) {
+            return tl::unexpected(process.error());
+        }
+        target = std::move(*process);
+        return CallScript::Begun{};
+    });
 }
 
 namespace {

@@ -63,10 +63,10 @@ public:
     [[nodiscard]] std::string what() const { return m_script.what(); }
     /// Draws the sets anew (ids as given): advance() makes them.
     void redraw(const std::vector<std::int64_t>& sets);
-    /// A set that no process has ever had, with its golden values: equal to set `like` but for a few
-    /// elements where the sets can be exchanged, wholly new elsewhere. Takes the place of the one
-    /// before it and is gone with endFresh(). It does not calibrate. Waits for the golden reference,
-    /// whose failure (also for want of memory) leaves the variant as it was.
+    /// A set that no process has ever had, with its golden values: equal to set `like` but for a
+    /// few elements where the sets can be exchanged, wholly new elsewhere. Takes the place of the
+    /// one before it and is gone with endFresh(). It does not calibrate. Waits for the golden
+    /// reference, whose failure (also for want of memory) leaves the variant as it was.
     Result<const InputSet*> drawFresh(std::int64_t like, int cancelFd, Ledger& ledger);
     /// Ends what drawFresh() left running and gives its memory back.
     void endFresh();

@@ -74,8 +74,7 @@ Result<void> ReferenceVariant::splice(InputSet& set, const InputSet& base)
     return {};
 }
 
-Result<const InputSet*>
-ReferenceVariant::drawFresh(std::int64_t like, int cancelFd, Ledger& ledger)
+Result<const InputSet*> ReferenceVariant::drawFresh(std::int64_t like, int cancelFd, Ledger& ledger)
 {
     Fresh& fresh = m_fresh;
     const GoldenArm golden{fresh.script, fresh.golden};
@@ -86,8 +85,8 @@ ReferenceVariant::drawFresh(std::int64_t like, int cancelFd, Ledger& ledger)
     ++fresh.drawn;
     fresh.set = InputSet();
     fresh.set.id = kFreshSet;
-    fresh.set.seed =
-        m_context.replaySeed ? (*m_context.replaySeed >> 2) + kFreshSet + fresh.drawn : secretSeed();
+    fresh.set.seed = m_context.replaySeed ? (*m_context.replaySeed >> 2) + kFreshSet + fresh.drawn
+                                          : secretSeed();
     addSetSteps(golden, fresh.set, &m_sets[static_cast<std::size_t>(like)]);
     addFillSteps(golden, fresh.set);
     const auto done = fresh.script.advance(true, cancelFd, ledger);

@@ -585,12 +585,11 @@ tl::expected<void, GateStop> Verification::checkExchanged(int calls, const std::
     return {};
 }
 
-tl::expected<void, GateStop> Verification::checkExchangedMeanwhile(std::size_t at,
-                                                                  double callUs,
-                                                                  const std::string& gate)
+tl::expected<void, GateStop>
+Verification::checkExchangedMeanwhile(std::size_t at, double callUs, const std::string& gate)
 {
     constexpr double kLongestCallUs = 2500; // of longer ones a sample holds each set once
-    constexpr int kSamples = 3; // a stall in the middle may make anybody look anew
+    constexpr int kSamples = 3;             // a stall in the middle may make anybody look anew
     constexpr int kMostSamples = 8;
     // Inputs that forward changes are copied before a sample begins: nothing comes after that.
     const protocol::TaskSpec& task = m_variant.context().task;
@@ -663,8 +662,8 @@ tl::expected<bool, GateStop> Verification::exchangeMeanwhile(std::size_t at,
     if (after < 2 * callUs || after < kLeastAfter * static_cast<double>(ended - begun) / 1e3) {
         return false;
     }
-    const auto right =
-        checkHeld(fresh, gate, " of timed calls during which a timed input's contents were exchanged");
+    const auto right = checkHeld(
+        fresh, gate, " of timed calls during which a timed input's contents were exchanged");
     return right ? tl::expected<bool, GateStop>(true) : tl::unexpected(right.error());
 }
 

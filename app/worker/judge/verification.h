@@ -95,13 +95,16 @@ private:
     tl::expected<void, GateStop> contract(const OutputShape& shape);
     tl::expected<void, GateStop> floatMode(const OutputShape& shape, const std::string& gate);
     tl::expected<void, GateStop> checkExchanged(int calls, const std::string& gate);
-    /// Exchanges the contents of one timed input while a long sample of short calls runs over all of
-    /// them: who trusts an address for the length of a sample gives the old result. The CPU only.
+    /// Exchanges the contents of one timed input while a long sample of short calls runs over all
+    /// of them: who trusts an address for the length of a sample gives the old result. The CPU
+    /// only.
     tl::expected<void, GateStop>
     checkExchangedMeanwhile(std::size_t at, double callUs, const std::string& gate);
     /// One such sample; false: the exchange came too late for anything to follow from it.
-    tl::expected<bool, GateStop>
-    exchangeMeanwhile(std::size_t at, const InputSet& fresh, double callUs, const std::string& gate);
+    tl::expected<bool, GateStop> exchangeMeanwhile(std::size_t at,
+                                                   const InputSet& fresh,
+                                                   double callUs,
+                                                   const std::string& gate);
     /// The contents for a timed input: a fresh set like it, or the unseen one for want of memory.
     tl::expected<const InputSet*, GateStop> contentsFor(std::size_t at, const std::string& gate);
     /// The timed sets in an order that ends `calls` calls on number `at`.

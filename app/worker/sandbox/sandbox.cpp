@@ -109,7 +109,14 @@ Sandbox Sandbox::detect(bool allowUnsandboxed)
     } else {
         report.rung.clear();
         report.usable = false;
-        report.text = "no usable sandbox (" + why + "): " + kFix;
+        // bubblewrap makes the root's mounts private first.
+        const bool noMount = why.find("Failed to make / slave") != std::string::npos;
+        report.text =
+            "no usable sandbox (" + why + "): "
+            + (noMount
+                   ? "the root folder is no mount point (a chroot): leave it, run \"mount --bind "
+                     "DIR DIR\" on its folder and enter it again"
+                   : kFix);
     }
     sandbox.m_report = std::move(report);
     return sandbox;

@@ -58,8 +58,14 @@ PROBES = {
         for path in ("/etc/shadow", "/etc/passwd", "/root", "/home", os.path.expanduser("~root/.ssh"),
                      "/etc/ssh/ssh_host_ed25519_key", "/proc/1/environ", "/proc/kcore", "/dev/mem", "/var/log"):
             try:
-                os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(1)
-                return path
+                if not os.path.isdir(path):
+                    open(path, "rb").read(1)
+                    return path
+                # The way to the Python environment is there, and nothing beside it.
+                beside = [name for name in os.listdir(path)
+                          if not (sys.prefix + "/").startswith(os.path.join(path, name) + "/")]
+                if beside:
+                    return path + " " + beside[0]
             except OSError:
                 pass
     """),

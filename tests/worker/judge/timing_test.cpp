@@ -153,8 +153,7 @@ public:
     Sleeper& operator=(const Sleeper&) = delete;
     [[nodiscard]] LiveProcess live(std::uint64_t startTicks) const
     {
-        return {
-            m_pid, startTicks, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0)))};
+        return {m_pid, startTicks, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, m_pid, 0)))};
     }
     /// Waits for the kernel to say that it stands still, which a stop soon makes true.
     [[nodiscard]] bool stopped() const

@@ -6,6 +6,8 @@
 #include <QObject>
 #include <QString>
 
+class QSocketNotifier;
+
 namespace lathe::ui {
 
 /// What a screen reader would find in the visible windows, as a flat list in reading order. One
@@ -31,6 +33,7 @@ private:
 
     QString m_path;
     int m_readFd = -1;
+    QSocketNotifier* m_notifier = nullptr;
 };
 
 } // namespace lathe::ui
