@@ -7,6 +7,52 @@ import unittest
 from cli_case import SOURCE, TASK, CliCase
 
 LIMIT = 300
+DOUBLE = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+def get_inputs():
+    return [torch.randn(1000)]
+
+
+def get_init_inputs():
+    return []
+"""
+THREE_CALLS = """
+import lathe_native
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        for _ in range(3):
+            lathe_native.slow_double(x, y, 2000)
+        return y
+"""
+SLOW_KERNEL = """
+#include <lathe/kernel.h>
+
+#include <chrono>
+
+// Takes at least so many microseconds by the steady clock.
+static void slowDouble(const lathe::Tensor& x, const lathe::Tensor& y, int64_t us)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+    for (int64_t i = 0; i < x.numel(); ++i)
+        y.data<float>()[i] = 2 * x.data<float>()[i];
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+LATHE_EXPORT(slow_double, slowDouble)
+"""
 
 
 class Live(CliCase):
@@ -34,6 +80,25 @@ class Live(CliCase):
         self.assert_valid(document)
         self.assertEqual(document["verdict"], "build_failed")
         self.assertTrue(any(d["file"].endswith("k.cpp") and d["line"] in (2, 3) for d in document["build"]["diagnostics"]))
+
+    def test_the_timeline_shows_the_calls_that_were_made(self):
+        (self.home / "double.py").write_text(DOUBLE)
+        (self.home / "three" / "kernels").mkdir(parents=True)
+        (self.home / "three" / "model_new.py").write_text(THREE_CALLS)
+        (self.home / "three" / "kernels" / "k.cpp").write_text(SLOW_KERNEL)
+        document = self.run_json("eval", self.home / "double.py", self.home / "three", "--tier", "quick", "--workspace",
+                                 self.home / "ws", timeout=LIMIT)
+        self.assertEqual(document["verdict"], "correct")
+        blob = next(a["blob"] for a in document["artifacts"] if a["kind"] == "trace" and a["arm"] == "candidate")
+        trace = self.run_json("trace", "info", self.home / "ws" / "blobs" / blob[:2] / blob)
+        kernels = [n for n in trace["names"] if n["category"] == "kernel"]
+        self.assertEqual([(n["name"], n["count"]) for n in kernels], [("slow_double", 9)], "3 in each of 3 calls")
+        # Each span is of a call that took 2 ms at least.
+        self.assertGreaterEqual(kernels[0]["minUs"], 2000)
+        evidence = document["evidence"]["busySeconds"] * 1e6
+        self.assertLess(abs(kernels[0]["totalUs"] - evidence) / evidence, 0.05)
+        # What the kernels ran cannot exceed the calls that they ran in.
+        self.assertLessEqual(trace["busyUs"]["kernel"], trace["busyUs"]["runtime"])
 
 
 if __name__ == "__main__":
