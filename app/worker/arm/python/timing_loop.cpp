@@ -15,12 +15,13 @@
 #include <set>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace lathe::arm {
 namespace {
 
 constexpr std::int64_t kMaxCalls = 1'000'000;
-constexpr std::size_t kMaxArguments = 64;
+constexpr std::size_t kFewArguments = 64; ///< without an allocation in the timed loop
 constexpr std::uint64_t kMaxCopyBytes = 4ull << 30;
 
 std::string ordinalName(std::int64_t call)
@@ -80,8 +81,10 @@ private:
 
 PyRef ModelHost::State::call(const CallArguments& arguments) const
 {
-    PyObject* raw[kMaxArguments + 1];
-    const std::size_t count = std::min(arguments.positional.size(), kMaxArguments);
+    const std::size_t count = arguments.positional.size();
+    PyObject* few[kFewArguments + 1];
+    std::vector<PyObject*> many(count > kFewArguments ? count + 1 : 0);
+    PyObject** const raw = many.empty() ? few : many.data();
     for (std::size_t i = 0; i < count; ++i)
         raw[i + 1] = arguments.positional[i].get();
     return PyRef::steal(PyObject_Vectorcall(
