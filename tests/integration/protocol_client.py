@@ -54,8 +54,9 @@ class Worker:
             attachments.append(self.take(length, deadline))
         return {"type": kind, "request": request, "json": body, "attachments": attachments}
 
-    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, only=None, task=None, flags=(), **extra):
-        """Sends a request, returns its id. files: {path: text}; variants: [{name, constants: {name: literal}}], the
+    def start(self, source, files=None, fmt="native", method="evaluate", variants=None, only=None, task=None, flags=(),
+              parent=None, **extra):
+        """Sends a request, returns its id. files: {path: text}; parent: such files as well; variants: [{name, constants: {name: literal}}], the
         task's; only: the names of those to judge."""
         attachments = [source.encode()]
         body = {"method": method, "tier": "quick", "until": "verify", "device": "cpu"}
@@ -71,6 +72,10 @@ class Worker:
                 rows.append({"path": path, "attachment": len(attachments)})
                 attachments.append(text.encode() if isinstance(text, str) else text)
             body["candidate"] = {"id": "c", "format": fmt, "files": rows, "flags": list(flags)}
+        if parent is not None:
+            rows = [{"path": path, "attachment": len(attachments) + i} for i, path in enumerate(parent)]
+            attachments += [text.encode() if isinstance(text, str) else text for text in parent.values()]
+            body["parent"] = {"id": "p", "format": fmt, "files": rows, "flags": list(flags)}
         if only:
             body["variants"] = list(only)
         body.update(extra)
