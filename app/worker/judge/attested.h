@@ -16,12 +16,17 @@ struct AttestedTime
     int trials = 0;
     double freshUs = 0;  ///< the fastest call on fresh contents
     double repeatUs = 0; ///< the fastest call on contents of earlier calls
-    double lateUs = 0;   ///< median of what copying the outputs out took longer than a second copy
-    double timeUs = 0;   ///< freshUs + lateUs: from the question to the outputs
-    int chainCalls = 0;  ///< of the trial that chainUs is from; 0: no chain
+    double freshMedianUs = 0;
+    double repeatMedianUs = 0;
+    /// What copying the outputs out took longer than a second copy: the first fifth of the trials.
+    double lateUs = 0;
+    double timeUs = 0;  ///< freshUs + lateUs: from the question to the outputs
+    int chainCalls = 0; ///< of the trial that chainUs is from; 0: no chain
     /// A call of a chain, each of them on fresh contents, in the trial that says most for the
     /// candidate.
     double chainUs = 0;
+    int chainPairs = 0;        ///< chains with as many timed calls beside them
+    int chainPairsAgainst = 0; ///< those that took longer than these allow
     double headlineUs = 0;
     double coldUs = 0;   ///< what a call may take longer because its data comes from memory
     std::string givenUp; ///< why a part was not measured; empty when all was

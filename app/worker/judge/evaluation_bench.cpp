@@ -338,6 +338,8 @@ EvaluationRun::judgeAttested(const ReferenceVariant& variant,
                              {"headlineUs", time.headlineUs},
                              {"chainCalls", time.chainCalls},
                              {"chainUs", time.chainUs},
+                             {"chainPairs", time.chainPairs},
+                             {"chainPairsAgainst", time.chainPairsAgainst},
                              {"coldUs", time.coldUs}};
     m_attested.push_back(row);
     if (const std::string why = time.against(); !why.empty()) {
